@@ -33,7 +33,7 @@ def test_the_package_has_no_circular_imports() -> None:
     assert circles(imports_in(PLUGIN)) == []
 
 
-def test_imports_in_functions_and_for_type_checkers_count_as_circular_imports(
+def test_circular_imports_inside_functions_and_type_checking_blocks_are_detected(
     tmp_path: Path,
 ) -> None:
     package = tmp_path / "p"
@@ -137,7 +137,9 @@ def _reached(name: str, imports: Mapping[str, set[str]]) -> set[str]:
     return reached
 
 
-def test_the_size_check_lists_subpackages_and_fails_above_its_limit(tmp_path: Path) -> None:
+def test_the_size_script_counts_lines_by_subpackage_and_fails_above_its_limit(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "store").mkdir()
     (tmp_path / "store" / "graph.py").write_text("a = 1\nb = 2\n")
     (tmp_path / "config.py").write_text("c = 3\n")
@@ -167,7 +169,7 @@ PORTED = frozenset(
 )
 
 
-def test_posix_only_features_are_used_only_in_modules_with_a_windows_alternative() -> None:
+def test_only_modules_with_a_windows_alternative_use_posix_only_features() -> None:
     package = PLUGIN / "memory_fabric"
     found = {
         path.relative_to(package).as_posix()

@@ -47,7 +47,7 @@ def test_claude_config_dir_sets_the_config_folder_of_the_client() -> None:
     assert config_path(HOME | {"CLAUDE_CONFIG_DIR": "~/c"}) == "/home/ann/c"
 
 
-def test_defaults_match_the_brief() -> None:
+def test_settings_have_the_specified_defaults_if_nothing_is_configured() -> None:
     settings = read_settings(HOME, {})
     assert (settings.dedup_threshold, settings.boost_factor, settings.max_results) == (
         0.85,
@@ -114,11 +114,13 @@ def test_an_invalid_value_in_config_toml_is_reported(file: dict[str, object]) ->
 
 
 @pytest.mark.parametrize("file", [{"capture": 1}, {"episodes": "x"}, {"agent_terms": [1]}])
-def test_a_value_that_should_be_a_table_in_config_toml_is_ignored(file: dict[str, object]) -> None:
+def test_a_plain_value_in_place_of_a_table_in_config_toml_is_ignored(
+    file: dict[str, object],
+) -> None:
     assert read_settings(HOME, file)._replace(complaints=()) == read_settings(HOME, {})
 
 
-def test_additional_search_terms_of_agents_are_read_from_config_toml() -> None:
+def test_extra_search_terms_for_an_agent_are_read_from_config_toml() -> None:
     settings = read_settings(HOME, {"agent_terms": {"sql-expert": "joins indexes", "bad": 3}})
     assert settings.agent_terms == {"sql-expert": "joins indexes"}
 
@@ -129,7 +131,7 @@ def test_unattended_runs_and_ci_are_detected() -> None:
 
 
 @pytest.mark.parametrize("name", NO_MEMORY_MD)
-def test_variables_that_disable_the_clients_memory_also_disable_memory_md(name: str) -> None:
+def test_a_variable_that_disables_the_clients_memory_also_disables_memory_md(name: str) -> None:
     for value in ("1", "true", "TRUE", "yes", "on "):
         assert read_settings(HOME | {name: value}, {}).memory_md_off == name
     for value in ("", "0", "false", "no"):
@@ -181,7 +183,7 @@ def test_a_switch_turned_off_in_an_invalid_config_file_is_respected() -> None:
         "# isolate = true",
     ],
 )
-def test_an_invalid_config_file_that_contains_isolate_counts_as_isolating(line: str) -> None:
+def test_an_invalid_config_file_that_mentions_isolation_isolates_domains(line: str) -> None:
     assert may_isolate(f"[domains.legal]\n{line}\nnotices = [\n")
 
 
@@ -189,7 +191,7 @@ def test_an_invalid_config_file_that_contains_isolate_counts_as_isolating(line: 
     "text",
     ["", "notices = [", "isolate = false", "'isolate'=false # x", "{ isolate = false, agents = ["],
 )
-def test_an_invalid_config_file_without_isolate_does_not_count_as_isolating(text: str) -> None:
+def test_an_invalid_config_file_that_does_not_mention_isolation_isolates_nothing(text: str) -> None:
     assert not may_isolate(text)
 
 
@@ -223,7 +225,7 @@ def test_server_limits_in_config_toml_must_be_positive_whole_numbers() -> None:
     )
 
 
-def test_environment_variables_of_an_event_apply_only_in_the_events_thread() -> None:
+def test_the_environment_of_a_hook_event_is_not_visible_in_other_threads() -> None:
     seen = []
     with config.answering({"HOME": "/of/the/event"}):
         thread = threading.Thread(target=lambda: seen.append(config.environment() is os.environ))

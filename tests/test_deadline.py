@@ -91,7 +91,7 @@ def test_a_deadline_applies_to_one_thread_and_counts_only_that_threads_cpu_time(
     assert seen == [False, False] and not deadline.current().is_limited
 
 
-def test_a_revoked_event_writes_nothing(client: SimulatedClient) -> None:
+def test_an_event_cancelled_by_its_hook_writes_nothing(client: SimulatedClient) -> None:
     limit = Deadline(3600)
     limit.is_revoked = lambda: True
 
@@ -101,7 +101,7 @@ def test_a_revoked_event_writes_nothing(client: SimulatedClient) -> None:
     assert client.records() == []
 
 
-def test_a_part_of_a_deadline_ends_before_the_whole_deadline() -> None:
+def test_a_deadline_can_be_shortened_for_one_step_and_is_then_restored() -> None:
     whole = Deadline(100)
     with whole.part(0.5):
         assert 40 < whole.ends_s - Deadline(0).ends_s < 51
@@ -118,7 +118,7 @@ def test_waiting_for_a_file_lock_ends_at_the_deadline_of_the_event(tmp_path: Pat
         assert limit.wait_s(5.0, for_file=True) == 0
 
 
-def test_a_note_missed_by_a_stop_event_for_lack_of_time_is_stored_at_the_next_stop(
+def test_a_note_missed_for_lack_of_time_is_stored_at_the_next_stop_event(
     client: SimulatedClient,
 ) -> None:
     client.say("user", "Go on, please.")
@@ -131,7 +131,7 @@ def test_a_note_missed_by_a_stop_event_for_lack_of_time_is_stored_at_the_next_st
     assert "out of time" in client.command("status").stdout.lower()
 
 
-def test_prompts_that_get_no_memories_for_lack_of_time_are_reported_once(
+def test_the_user_is_told_once_that_prompts_got_no_memories_for_lack_of_time(
     client: SimulatedClient,
 ) -> None:
     error = "refuses the quorum of ledger_shard_7"

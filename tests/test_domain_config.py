@@ -108,7 +108,7 @@ def test_an_invalid_domain_is_reported_and_ignored(file: dict[str, object], name
 
 
 @pytest.mark.parametrize("agents", ["legal-advisor", ["legal-advisor", 3], ["", "legal-advisor"]])
-def test_valid_names_in_a_malformed_list_of_agents_are_kept(agents: object) -> None:
+def test_valid_agent_names_in_a_malformed_list_are_kept(agents: object) -> None:
     settings = read_settings(HOME, {"domains": {"legal": {"agents": agents, "isolate": True}}})
 
     assert settings.domains.agents == {"legal-advisor": "legal"}

@@ -24,7 +24,7 @@ def test_an_error_without_a_remedy_is_shown_as_its_message() -> None:
 
 
 @pytest.mark.parametrize("kind", [errors.StoreCorrupt, errors.StoreNewer, errors.StoreReadOnly])
-def test_every_database_error_class_derives_from_store_unavailable(
+def test_every_database_error_can_be_caught_as_store_unavailable(
     kind: type[errors.StoreUnavailable],
 ) -> None:
     assert issubclass(kind, errors.StoreUnavailable)

@@ -68,7 +68,7 @@ def assert_readers_agree(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("path", RECORDED, ids=lambda p: p.stem)
-def test_the_event_reader_agrees_with_the_specification_on_every_recorded_event(path: Path) -> None:
+def test_every_recorded_event_is_parsed_as_its_specification_requires(path: Path) -> None:
     assert_readers_agree(path.read_bytes())
 
 
@@ -90,7 +90,7 @@ def test_any_bytes_are_an_event_for_both_readers_or_for_none(data: bytes) -> Non
         events_spec.read_event(data)
 
 
-def test_every_handled_event_has_a_recording_and_only_handled_events_have_a_model() -> None:
+def test_every_specified_event_is_handled_and_every_handled_event_has_a_recorded_example() -> None:
     recorded = {json.loads(p.read_bytes())["hook_event_name"] for p in RECORDED}
     assert set(events_spec.MODELS) <= set(HANDLERS) <= recorded
 
@@ -113,7 +113,7 @@ def test_every_handled_event_has_a_recording_and_only_handled_events_have_a_mode
     ],
     ids=lambda d: repr(d[:24]),
 )
-def test_input_that_is_not_an_event_raises_bad_input(data: bytes) -> None:
+def test_input_that_is_not_an_event_is_refused(data: bytes) -> None:
     with pytest.raises(BadInput):
         parse_event(data)
 
@@ -162,7 +162,7 @@ def test_prompts_written_by_the_client_are_distinguished_from_typed_prompts() ->
     assert not events.is_machine_turn(of("UserPromptSubmit", prompt="what is <task-notification>?"))
 
 
-def test_the_mcp_server_is_read_for_an_mcp_tool_and_empty_for_a_built_in_tool() -> None:
+def test_the_mcp_server_of_a_tool_is_empty_if_the_tool_is_built_in() -> None:
     folder = Path(__file__).parent / "events/variants"
     ours = parse_event((folder / "PostToolUse.mcp_recall.json").read_bytes())
     builtin = parse_event((folder / "PostToolUse.Bash.json").read_bytes())

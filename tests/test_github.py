@@ -53,7 +53,7 @@ def test_every_file_used_by_a_workflow_exists(workflow: Path) -> None:
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=name)
-def test_each_workflow_says_it_has_not_been_run_and_has_minimal_permissions(workflow: Path) -> None:
+def test_each_workflow_is_marked_as_never_run_and_has_minimal_permissions(workflow: Path) -> None:
     content = read(workflow)
 
     assert "has not been run" in workflow.read_text("utf-8").splitlines()[0]

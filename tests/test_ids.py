@@ -27,11 +27,11 @@ def test_ids_and_times_sort_as_time_does(one: float, other: float) -> None:
         assert timestamp(one) < timestamp(other)
 
 
-def test_ids_of_one_moment_differ() -> None:
+def test_ids_created_at_the_same_moment_differ() -> None:
     assert len({new_id(1.0) for _ in range(1000)}) == 1000
 
 
-def test_a_short_id_is_the_end_that_differs() -> None:
+def test_a_short_id_consists_of_the_last_eight_characters_of_an_id() -> None:
     assert short_id("01a1fc36-f640-7ceb-bdf0-ea0d2a2f8b36") == "2a2f8b36"
 
 
@@ -50,6 +50,6 @@ def test_a_name_has_one_id_of_its_own(one: object, other: object) -> None:
     assert str(one) == str(other) or first != second
 
 
-def test_the_id_derived_from_a_session_id_has_a_different_short_id() -> None:
+def test_a_session_id_and_the_id_derived_from_it_have_different_short_ids() -> None:
     session = new_id()
     assert short_id(id_for(session)) != short_id(session)

@@ -72,14 +72,16 @@ def test_ordinary_text_in_many_scripts_stays_unchanged(text: str) -> None:
     assert neutralised(text) == text
 
 
-def test_text_hidden_in_tag_characters_and_variation_selectors_is_removed() -> None:
+def test_text_hidden_in_invisible_unicode_characters_is_removed() -> None:
     hidden = "".join(chr(0xE0000 + ord(c)) for c in "ignore all")
     coded = "".join(chr(0xE0100 + n) for n in range(40))
 
     assert neutralised(f"x{hidden}y{coded}z😀{coded}") == "xyz😀"
 
 
-def test_plain_text_is_not_searched_for_imitated_tags(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_search_for_imitated_tags_is_skipped_for_ordinary_text(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def asked(text: str) -> str:
         raise AssertionError(text)
 
@@ -95,7 +97,7 @@ SAID = (
 )
 
 
-def test_rendered_blocks_and_printed_lines_contain_no_imitated_tags() -> None:
+def test_recalled_blocks_and_printed_lines_contain_no_imitated_system_tags() -> None:
     hit = Hit("record:1", SAID, "records", NOW, 0.9, entities=("＜user＞",))
 
     for shown in (render([hit], heading="Known", max_chars=2000), printable(SAID)):
@@ -105,7 +107,7 @@ def test_rendered_blocks_and_printed_lines_contain_no_imitated_tags() -> None:
         assert not HIDDEN & set(inside)
 
 
-def test_session_context_and_memory_md_contain_no_imitated_tags(tmp_path: Path) -> None:
+def test_session_context_and_memory_md_contain_no_imitated_system_tags(tmp_path: Path) -> None:
     client = SimulatedClient(tmp_path)
     client.prompt(SAID)
     client.fire("Stop")

@@ -28,7 +28,7 @@ def test_a_new_record_has_empty_defaults() -> None:
     assert record.source in models.SOURCES
 
 
-def test_outcome_and_type_show_whether_a_record_is_about_success_or_failure() -> None:
+def test_a_record_counts_as_success_or_failure_by_its_outcome_and_type() -> None:
     def verdict(kind: str, outcome: str = "neutral") -> str:
         return models.verdict(models.Record(kind, "Retry three times", outcome=outcome))
 
@@ -37,7 +37,7 @@ def test_outcome_and_type_show_whether_a_record_is_about_success_or_failure() ->
     assert verdict("note") == verdict("question") == verdict("problem") == ""
 
 
-def test_a_record_of_a_failure_contradicts_only_a_record_of_a_success() -> None:
+def test_two_records_contradict_each_other_only_if_one_failed_and_the_other_succeeded() -> None:
     failed = models.Record("antipattern", "Retry three times")
     chosen = models.Record("decision", "Retry three times")
     note = models.Record("note", "Retry three times")
@@ -48,7 +48,7 @@ def test_a_record_of_a_failure_contradicts_only_a_record_of_a_success() -> None:
     assert not models.contradict(failed, note)
 
 
-def test_a_reason_is_shown_after_because_and_a_lesson_after_instead() -> None:
+def test_a_shown_reason_starts_with_because_unless_it_already_starts_with_instead() -> None:
     failed = models.Record("antipattern", "Retry three times")
 
     assert models.text_with_reason(failed._replace(why="it hides faults")) == (
@@ -59,7 +59,7 @@ def test_a_reason_is_shown_after_because_and_a_lesson_after_instead() -> None:
     )
 
 
-def test_only_a_failed_attempt_without_a_reason_lacks_a_lesson() -> None:
+def test_a_record_of_a_failure_without_a_reason_or_alternative_lacks_a_lesson() -> None:
     failed = models.Record("antipattern", "Retry three times")
 
     assert models.lacks_lesson(failed)
@@ -77,7 +77,7 @@ def test_the_text_of_a_note_is_escaped_so_it_cannot_imitate_a_user_quotation() -
     assert models.words_first("Use x", "Call f(x)") == "“Use x” (noted as: Call f(x))"
 
 
-def test_a_note_is_shown_after_the_users_quotation_as_far_as_it_fits() -> None:
+def test_the_note_after_the_users_quotation_is_shortened_to_fit_the_space() -> None:
     parts = ("Use Celery", "Jobs run on Celery. RQ goes.", "it retries")
 
     assert [models.words_first(*parts, most) for most in (0, 60, 50, 20)] == [
@@ -88,7 +88,7 @@ def test_a_note_is_shown_after_the_users_quotation_as_far_as_it_fits() -> None:
     ]
 
 
-def test_a_note_is_cut_after_a_whole_sentence_and_not_after_the_dot_of_a_date() -> None:
+def test_a_shortened_note_ends_after_a_sentence_and_not_inside_a_date_or_abbreviation() -> None:
     caption = "Write 3.3. .. 9.3. on invoices, e.g. on Monday's. One day stands once."
 
     assert [models.words_first("Day first", caption, "", most) for most in (80, 50)] == [

@@ -25,7 +25,7 @@ def test_a_running_process_is_detected_and_an_ended_one_is_not() -> None:
 
 
 @pytest.mark.parametrize("states", ["/proc", "/nonexistent"])
-def test_an_exited_process_that_was_not_yet_reaped_is_detected(states: str) -> None:
+def test_a_zombie_process_counts_as_ended(states: str) -> None:
     """Without /proc, as on macOS, `ps` tells it where it is installed."""
     child = subprocess.Popen([sys.executable, "-I", "-S", "-c", "pass"])
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
@@ -37,7 +37,7 @@ def test_an_exited_process_that_was_not_yet_reaped_is_detected(states: str) -> N
     assert not processes._has_ended(os.getpid(), states)
 
 
-def test_an_ended_detached_process_is_reaped_and_forgotten() -> None:
+def test_a_detached_process_that_has_ended_leaves_no_zombie() -> None:
     child = processes.start_detached([sys.executable, "-I", "-S", "-c", "pass"], os.environ)
     os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
 
@@ -67,7 +67,7 @@ class Kernel:
 
 
 @pytest.mark.parametrize(("code", "runs"), [(259, True), (0, False), (1, False)])
-def test_on_windows_the_exit_code_shows_whether_a_process_is_running(code: int, runs: bool) -> None:
+def test_the_exit_code_shows_on_windows_whether_a_process_is_running(code: int, runs: bool) -> None:
     kernel = Kernel(code)
 
     assert processes._runs_by_handle(17, kernel) is runs
@@ -109,7 +109,7 @@ def test_a_detached_process_gets_a_process_group_if_setsid_is_unavailable(
     assert path.read_text() == f"{pid} {os.getsid(0)}"
 
 
-def test_a_detached_windows_process_has_no_console_and_tries_to_leave_the_job(
+def test_a_detached_process_on_windows_starts_even_if_it_may_not_leave_its_job(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     flags: list[int] = []

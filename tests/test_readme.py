@@ -41,7 +41,7 @@ def test_the_demo_and_test_scripts_in_the_readme_are_executable() -> None:
         assert os.access(ROOT / name, os.X_OK)
 
 
-def test_the_readme_shows_both_ways_to_install_and_how_to_update() -> None:
+def test_the_readme_shows_two_ways_to_install_and_how_to_update() -> None:
     parts = "--sparse .claude-plugin bin hooks plugin skills"
     for source in (f"OWNER/REPO {parts}", '"$PWD/dist/memory-fabric"'):
         assert (
@@ -60,7 +60,7 @@ def test_the_readme_gives_the_correct_number_and_size_of_packages() -> None:
     assert int(megabytes) == installation.SIZE_MB
 
 
-def test_figures_on_the_questions_page_about_capture_and_prompts_are_measured() -> None:
+def test_figures_on_the_questions_page_match_the_benchmarks() -> None:
     measured = set(_figures((ROOT / "docs/benchmarks.md").read_text("utf-8")))
     answers = " ".join(QUESTIONS.split())
 
@@ -76,7 +76,7 @@ def test_figures_on_the_questions_page_about_capture_and_prompts_are_measured() 
     assert {warm, *cold, useful, f"0.{kept}", f"0.{settled}"} <= measured
 
 
-def test_the_readme_is_short_and_its_first_screen_answers_the_main_questions() -> None:
+def test_the_readme_is_short_and_its_first_screen_shows_purpose_and_installation() -> None:
     lines = README.splitlines()
     first = "\n".join(lines[:40])
 
@@ -171,7 +171,7 @@ def test_every_environment_variable_is_on_the_configuration_page() -> None:
     ],
     ids=["stale", "help", "tiers"],
 )
-def test_every_page_gives_the_correct_number_of_days_until_memories_are_stale(told: str) -> None:
+def test_the_documented_days_until_a_memory_is_stale_are_correct(told: str) -> None:
     ages = re.findall(r"(decision|technolog|pattern|preference|other|else)\D+?(\d+)", told.lower())
 
     words = {kind.rstrip("y"): days for kind, days in STALE_AFTER_DAYS.items() if days}

@@ -64,7 +64,7 @@ def test_the_skill_descriptions_loaded_in_each_session_are_short() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_skills_pre_approve_only_tools_that_read_or_store(name: str) -> None:
+def test_skills_use_without_approval_only_tools_that_read_or_store(name: str) -> None:
     rules = front_matter(name)["allowed-tools"].split(", ")
     shell = [re.fullmatch(r"Bash\(memory-fabric ([a-z]+)([^()]*)\)", rule) for rule in rules]
     commands = [(found[1], found[2]) for found in shell if found]
@@ -79,7 +79,7 @@ def test_skills_pre_approve_only_tools_that_read_or_store(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_skill_receives_the_text_typed_by_the_user(name: str) -> None:
+def test_every_skill_uses_the_arguments_typed_by_the_user(name: str) -> None:
     assert "$ARGUMENTS" in (SKILLS / name / "SKILL.md").read_text("utf-8")
 
 

@@ -27,7 +27,7 @@ from memory_fabric import text as t
         ("!?…", []),
     ],
 )
-def test_terms_are_the_words_that_carry_content(asked: str, terms: list[str]) -> None:
+def test_search_terms_are_the_meaningful_words_of_a_text(asked: str, terms: list[str]) -> None:
     assert t.terms(asked) == terms
 
 
@@ -112,7 +112,7 @@ def test_a_stem_is_no_longer_than_its_word_and_never_empty(word: str) -> None:
 @pytest.mark.parametrize(
     "names", ["cursor-pagination cursor_pagination CursorPagination Cursor-Pagination".split()]
 )
-def test_spelling_variants_of_a_name_share_a_key(names: list[str]) -> None:
+def test_spelling_variants_of_a_name_are_treated_as_the_same_name(names: list[str]) -> None:
     assert {t.name_key(name) for name in [*names, "cursor pagination"]} == {"cursorpagination"}
 
 
@@ -188,7 +188,7 @@ def test_what_the_index_gets_beside_a_text_is_short_and_spaced(text: str) -> Non
     assert len(extra) <= 3 * len(text) + 1
 
 
-def test_extra_index_terms_are_camel_case_parts_and_pairs_of_cjk_characters() -> None:
+def test_parts_of_camel_case_words_and_pairs_of_cjk_characters_are_indexed() -> None:
     assert t.index_extra("HTTPServer2Go") == "http server2 go"
     assert t.index_extra("我们用数据库") == "我们 们用 用数 数据 据库"
     assert t.index_extra("한국어") == "한국 국어"
@@ -196,7 +196,7 @@ def test_extra_index_terms_are_camel_case_parts_and_pairs_of_cjk_characters() ->
 
 
 @pytest.mark.parametrize(("number", "told"), [(0, "0 lines"), (1, "1 line"), (2, "2 lines")])
-def test_a_count_is_followed_by_its_noun_in_the_singular_or_plural(number: int, told: str) -> None:
+def test_the_noun_after_a_number_is_singular_only_after_one(number: int, told: str) -> None:
     assert t.many(number, "line") == told
 
 

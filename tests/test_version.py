@@ -18,7 +18,7 @@ def test_the_plugin_manifest_has_the_version_of_the_package() -> None:
     assert manifest["version"] == __version__
 
 
-def test_the_marketplace_file_does_not_contain_a_different_version() -> None:
+def test_any_version_in_the_marketplace_file_equals_that_of_the_package() -> None:
     market = json.loads((ROOT / ".claude-plugin/marketplace.json").read_text("utf-8"))
 
     stated = [p.get("version", __version__) for p in market["plugins"]]
@@ -26,7 +26,7 @@ def test_the_marketplace_file_does_not_contain_a_different_version() -> None:
     assert set(stated) == {__version__}
 
 
-def test_the_build_reads_the_version_from_the_package() -> None:
+def test_pyproject_takes_the_version_from_the_package() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 
     assert project["project"].get("version", __version__) == __version__

@@ -89,7 +89,7 @@ def test_a_broken_link_fails_the_website_build_and_is_reported(
     assert line.startswith(f"scripts/website: README.md: {link}") and told in line
 
 
-def test_the_website_build_leaves_a_folder_with_files_unchanged(tmp_path: Path) -> None:
+def test_the_website_build_refuses_a_folder_that_already_contains_files(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
 
     done = build(tmp_path)

@@ -172,7 +172,7 @@ class Session:
         return start + self.told("UserPromptSubmit", prompt=task)
 
 
-def test_a_session_in_a_new_folder_is_shown_the_ingested_decision_once(
+def test_a_session_in_a_new_folder_receives_an_earlier_decision_exactly_once(
     arm: ArmSpec, tmp_path: Path
 ) -> None:
     place = sandbox(tmp_path / "work/task/s0/memory_fabric")
@@ -185,7 +185,7 @@ def test_a_session_in_a_new_folder_is_shown_the_ingested_decision_once(
 
 
 @pytest.mark.e2e
-def test_the_real_client_sends_the_ingested_decision_of_an_arm_to_its_model(
+def test_claude_code_sends_an_earlier_decision_to_the_model_exactly_once(
     adapter: MemoryFabricAdapter, ingested: IngestReport, tmp_path: Path
 ) -> None:
     arm = adapter.build(tmp_path / "cfg", NAMESPACE)
@@ -212,7 +212,7 @@ def test_the_ingestion_report_counts_sessions_and_stored_records(ingested: Inges
     assert "hooks that ran out of time: 0" in ingested.notes
 
 
-def test_a_session_is_admitted_if_its_start_hook_logged_injected_text(
+def test_the_benchmark_accepts_a_session_if_its_start_hook_injected_text(
     adapter: MemoryFabricAdapter, arm: ArmSpec, tmp_path: Path
 ) -> None:
     assert arm.config_dir is not None
@@ -229,7 +229,7 @@ def test_a_session_is_admitted_if_its_start_hook_logged_injected_text(
     assert adapter.read_hook_ledger("another", arm.config_dir) == ()
 
 
-def test_a_session_is_not_admitted_if_its_start_hook_injected_nothing(
+def test_the_benchmark_rejects_a_session_if_its_start_hook_injected_nothing(
     adapter: MemoryFabricAdapter, corpus: CorpusManifest, tmp_path: Path
 ) -> None:
     adapter.ingest(of(corpus, MUNDANE), "mundane")
@@ -260,7 +260,7 @@ def test_benchmark_sessions_are_isolated_and_start_from_the_same_snapshot(
     assert "guest list" not in other and times(other) == 1
 
 
-def test_a_benchmark_arm_has_only_the_system_prompt_file_and_the_hooks_of_the_plugin(
+def test_a_benchmark_configuration_contains_only_hooks_and_a_system_prompt_file(
     adapter: MemoryFabricAdapter, ingested: IngestReport, tmp_path: Path
 ) -> None:
     arm = adapter.build(tmp_path / "cfg", NAMESPACE)
@@ -318,7 +318,7 @@ def test_ingestion_fails_with_the_name_of_a_session_that_cannot_be_replayed(
         adapter.ingest(CorpusManifest(tmp_path, {"p01.jsonl": digest}), "broken")
 
 
-def test_building_an_arm_before_anything_was_ingested_fails(
+def test_building_a_benchmark_configuration_without_ingested_data_fails(
     adapter: MemoryFabricAdapter, tmp_path: Path
 ) -> None:
     with pytest.raises(FileNotFoundError, match="ingest into 'unknown' first"):

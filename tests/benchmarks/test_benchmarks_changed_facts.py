@@ -42,7 +42,7 @@ def test_each_statement_that_changes_a_fact_is_detected_as_a_change() -> None:
         ([OLD], True),
     ],
 )
-def test_showing_an_older_fact_alone_first_or_unmarked_counts_as_wrong(
+def test_an_outdated_fact_may_be_shown_only_if_marked_and_after_the_new_fact(
     lines: list[str], wrong: bool
 ) -> None:
     assert changed_facts.is_wrong(FACT, lines) is wrong

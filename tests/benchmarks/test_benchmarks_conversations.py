@@ -156,7 +156,7 @@ def test_the_table_has_a_row_for_each_baseline_and_for_each_ranking_signal_left_
     assert {"without bm25", "without name", "without dedup", "without boost"} <= set(names)
 
 
-def test_results_of_pruned_searches_are_compared_with_searches_of_the_whole_index() -> None:
+def test_a_pruned_search_ranks_fewer_rows_than_a_full_search() -> None:
     size = ("--rows", "400", "--questions", "40", "--as", "40000")
     shown = run(pruning.main, *size).splitlines()
 

@@ -122,7 +122,7 @@ def test_a_replay_calls_the_hooks_of_every_session_in_order(replayed: Path) -> N
     assert events == [*first, "SessionEnd", *second, "SessionEnd"]
 
 
-def test_items_to_judge_contain_stored_and_injected_records_with_their_origin(
+def test_judges_receive_stored_records_and_injected_text_with_their_context(
     replayed: Path,
 ) -> None:
     items = lines_of(replayed / "out" / "items.jsonl")
@@ -142,7 +142,7 @@ def test_items_to_judge_contain_stored_and_injected_records_with_their_origin(
 
 
 @pytest.mark.usefixtures("answered_here")
-def test_a_prompt_without_injected_text_is_judged_with_the_records_not_yet_shown(
+def test_judges_see_which_memories_were_not_shown_if_a_prompt_received_none(
     data: Path, tmp_path: Path
 ) -> None:
     colours = "red blue green white black amber coral ivory olive pearl plum rose ruby sand".split()
@@ -222,7 +222,7 @@ def test_items_of_every_kind_are_sampled_and_the_sample_size_is_reported(
 
 
 @pytest.mark.usefixtures("answered_here")
-def test_a_placeholder_in_a_note_is_replaced_by_the_id_shown_with_its_text(
+def test_a_placeholder_in_a_note_is_replaced_by_the_id_of_the_matching_memory(
     data: Path, tmp_path: Path
 ) -> None:
     dropped = note(TUESDAY, 0, "Dropped: {id:PostgreSQL}")
@@ -323,7 +323,7 @@ def test_figures_are_shares_of_the_judged_items_with_confidence_intervals(tmp_pa
     assert found["records replaced or dropped"] == "1"
 
 
-def test_figures_include_cues_quotations_relations_and_misleading_lines(tmp_path: Path) -> None:
+def test_the_report_shows_a_quality_figure_for_each_kind_of_judged_item(tmp_path: Path) -> None:
     judged(tmp_path)
     about: dict[str, Any] = {"project": PROJECT, "drawn": True}
     keys: list[dict[str, Any]] = [
@@ -408,7 +408,7 @@ def test_figures_list_useful_notes_that_were_not_stored(tmp_path: Path) -> None:
     assert "Berths are numbered" not in shown
 
 
-def test_figures_count_the_characters_of_protocol_cues_and_notes(tmp_path: Path) -> None:
+def test_the_report_counts_the_characters_of_instructions_hints_and_notes(tmp_path: Path) -> None:
     found = figures(run("--out", tmp_path, "--verdicts", judged(tmp_path)).stdout)
 
     protocol = "Memory notes. End your message with lines.\nNoted <rule>: <sentence>."

@@ -33,7 +33,7 @@ def told(*texts: str) -> Ids:
     return ids
 
 
-def test_an_injected_block_is_split_into_memories_review_debt_and_note_protocol() -> None:
+def test_an_injected_block_is_split_into_memories_review_items_and_instructions() -> None:
     parts = block_parts(BLOCK)
 
     assert parts.memories.endswith("yarn is not noted anywhere.\n</memory-fabric>")
@@ -55,25 +55,27 @@ def test_a_cue_is_not_counted_as_a_memory() -> None:
     ("words", "id_"),
     [("use npm", "1630ad9a"), ("  YARN is\nfaster", "277bd2e0"), ("If this changes", "1630ad9a")],
 )
-def test_a_text_resolves_to_the_id_that_precedes_it_on_the_same_line(words: str, id_: str) -> None:
+def test_a_placeholder_resolves_to_the_id_shown_on_the_same_line_as_its_text(
+    words: str, id_: str
+) -> None:
     ids = told(BLOCK, CUE)
 
     assert ids.resolved(f"Dropped: {{id:{words}}}") == f"Dropped: {id_}"
 
 
-def test_a_text_shown_twice_resolves_to_the_id_of_the_newest_line() -> None:
+def test_a_placeholder_for_a_text_shown_twice_resolves_to_the_newer_id() -> None:
     ids = told("- [1630ad9a] Use a package manager.", "- [277bd2e0] Use a package manager.")
 
     assert ids.resolved("{id:Use a package manager}") == "277bd2e0"
 
 
 @pytest.mark.parametrize("words", ["paint the hull", "", "Recent Project Decisions"])
-def test_a_text_that_no_line_shows_with_an_id_is_not_resolved(words: str) -> None:
+def test_a_placeholder_is_rejected_if_its_text_was_not_shown_with_an_id(words: str) -> None:
     with pytest.raises(Unresolved):
         told(BLOCK).resolved(f"{{id:{words}}}")
 
 
-def test_ids_in_a_note_are_replaced_by_the_text_shown_with_them() -> None:
+def test_memory_ids_in_a_note_are_replaced_by_placeholders_with_the_memory_text() -> None:
     ids = told(BLOCK, CUE)
     note = "Noted rule: Use yarn, as in deadbeef. Instead of: 1630ad9a. From: [277bd2e0]"
 
@@ -85,7 +87,7 @@ def test_ids_in_a_note_are_replaced_by_the_text_shown_with_them() -> None:
     assert ids.resolved(shown) == note
 
 
-def test_the_reported_outcome_of_notes_is_counted_neither_as_a_cue_nor_as_a_memory() -> None:
+def test_feedback_on_earlier_notes_is_not_counted_as_a_cue_or_a_memory() -> None:
     fed = "Kept: 1630ad9a rule (user's words). Not the user's words: “note the lock file”."
 
     assert cues_of(fed) == ""

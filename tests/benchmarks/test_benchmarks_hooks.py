@@ -12,7 +12,7 @@ sys.path.insert(0, str(FOLDER))
 from ways import handed  # noqa: E402
 
 
-def test_only_hook_runs_between_two_measurements_are_counted() -> None:
+def test_only_hook_runs_since_the_previous_measurement_are_counted() -> None:
     assert handed("NNB", "NNBWWWDB") == (
         "a server answered 3 of 4 hooks (1 are never handed to one); "
         "the others by their notes: B: 1"

@@ -41,7 +41,7 @@ def test_every_command_is_either_timed_or_listed_as_excluded(large: Any, tmp_pat
 @pytest.mark.parametrize(
     ("small", "large_s", "more"), [(0.3, 0.3, None), (0.3, 20.2, 200), (0.2, 2.2, 100)]
 )
-def test_the_growth_of_a_commands_run_time_excludes_the_start_of_python(
+def test_the_growth_of_a_commands_run_time_excludes_python_startup_time(
     large: Any, small: float, large_s: float, more: float | None
 ) -> None:
     found = large.growth(small, large_s, 0.2)

@@ -95,7 +95,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Played, lis
     played.replay.kill()
 
 
-def test_each_packet_shows_the_text_injected_because_of_notes_on_earlier_turns(
+def test_each_turn_shows_the_feedback_and_memories_from_earlier_notes(
     told: tuple[Played, list[str]],
 ) -> None:
     _, (first, second, third, fourth, _) = told
@@ -180,7 +180,7 @@ def test_an_invalid_submission_of_notes_is_refused_and_stores_nothing(
     assert len(played.items("record")) == 1
 
 
-def test_notes_for_a_packet_of_several_turns_must_give_the_turn_number(
+def test_a_note_must_name_its_turn_if_several_turns_are_shown_together(
     tmp_path: Path,
 ) -> None:
     played = Played(tmp_path / "run", "--turns", 3)

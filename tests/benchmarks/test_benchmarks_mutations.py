@@ -35,7 +35,7 @@ class Box:
 IDS = "ids.py"
 
 
-def test_every_executable_part_is_mutated_but_no_docstring_or_annotation() -> None:
+def test_mutations_change_executable_code_but_not_docstrings_or_annotations() -> None:
     changed = [
         mutation_sites.mutated(SOURCE, site).decode().splitlines()[site.line - 1].strip()
         for site in mutation_sites.sites("box.py", SOURCE)
@@ -58,7 +58,7 @@ def test_every_executable_part_is_mutated_but_no_docstring_or_annotation() -> No
     ]
 
 
-def test_a_mutation_site_names_its_outermost_function_or_the_assigned_names() -> None:
+def test_a_mutation_is_labelled_with_its_function_or_its_assigned_variable() -> None:
     places = mutation_sites.sites("box.py", SOURCE)
 
     assert {(place.function, place.names) for place in places} == {
@@ -84,7 +84,7 @@ def test_a_seed_determines_the_sampled_mutations_and_every_package_is_sampled() 
     assert len({(site.path, site.line) for site in first}) == 6
 
 
-def test_a_mutation_is_caught_by_a_test_of_the_changed_code_and_survives_other_tests(
+def test_only_a_test_of_the_changed_code_catches_a_mutation(
     tmp_path: Path,
 ) -> None:
     copy = mutations.Copy(tmp_path / "copy")
@@ -97,7 +97,10 @@ def test_a_mutation_is_caught_by_a_test_of_the_changed_code_and_survives_other_t
     )
     needs_it, other = (
         mutations.Test(f"tests/test_ids.py::{name}", 1.0, 1)
-        for name in ("test_a_short_id_is_the_end_that_differs", "test_ids_of_one_moment_differ")
+        for name in (
+            "test_a_short_id_consists_of_the_last_eight_characters_of_an_id",
+            "test_ids_created_at_the_same_moment_differ",
+        )
     )
 
     outcomes = [copy.caught(site, [test]) for test in (needs_it, other)]

@@ -21,7 +21,7 @@ def benchmark() -> Iterator[Any]:
         yield importlib.import_module("old_tasks")
 
 
-def test_figures_separate_prompts_about_old_tasks_shown_lines_and_other_prompts(
+def test_prompts_about_old_tasks_and_other_prompts_are_reported_separately(
     benchmark: Any,
 ) -> None:
     found = [
@@ -39,7 +39,7 @@ def test_figures_separate_prompts_about_old_tasks_shown_lines_and_other_prompts(
     assert figures["chars"] == len("- line")
 
 
-def test_prompts_ask_about_old_tasks_about_other_work_and_about_removed_tasks(
+def test_the_benchmark_asks_about_old_tasks_removed_tasks_and_unrelated_work(
     benchmark: Any,
 ) -> None:
     rows = [json.loads(line) for line in Path(benchmark.PATH).read_text("utf-8").splitlines()]

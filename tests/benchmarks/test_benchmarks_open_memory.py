@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import open_memory
 
 
-def test_prompts_on_a_small_store_are_measured_and_an_exceeded_budget_is_reported(
+def test_the_benchmark_measures_prompts_and_fails_if_a_budget_is_exceeded(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(open_memory, "USER", 50)

@@ -203,7 +203,7 @@ def test_a_baseline_ranker_finds_a_known_word_and_nothing_for_unknown_words(
     assert plain.push("xyzzy frobnicate").ids == ()
 
 
-def test_the_benchmark_command_ranks_exact_answers_of_the_product_first(tmp_path: Path) -> None:
+def test_recall_ranks_the_right_memory_first_for_exact_questions(tmp_path: Path) -> None:
     out = tmp_path / "report.json"
     command = [sys.executable, str(FOLDER / "recall_code.py"), "--projects", "shop", "cli"]
 

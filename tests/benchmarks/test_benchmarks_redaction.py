@@ -35,7 +35,7 @@ def test_each_kind_of_secret_and_of_harmless_text_has_at_least_sixty_samples(hal
     assert len(plain) >= min(len(planted), 400)
 
 
-def test_the_tuning_half_and_the_held_out_half_share_no_form_of_secret() -> None:
+def test_tuning_samples_and_held_out_samples_share_no_template() -> None:
     tune, held = HALVES[TUNE], HALVES[HELD]
 
     assert redaction.kinds(TUNE).keys() == redaction.kinds(HELD).keys()
@@ -51,7 +51,7 @@ def test_each_sample_contains_its_credentials_and_no_unfilled_placeholder() -> N
     assert len([s for s in planted if re.search(r"\{([a-z]|[A-Z]+)\}", s.text)]) == 0
 
 
-def test_samples_from_daily_work_share_few_forms_with_the_two_halves() -> None:
+def test_everyday_samples_share_few_templates_with_the_other_samples() -> None:
     planted, plain = redaction.samples(EVERYDAY, 2), redaction.harmless(EVERYDAY, 2)
     ours, others = _forms(SETS[EVERYDAY]), _forms(HALVES[TUNE]) | _forms(HALVES[HELD])
 
@@ -72,7 +72,7 @@ def test_the_samples_of_secrets_are_deterministic() -> None:
     assert redaction.harmless(HELD, 1) == redaction.harmless(HELD, 1)
 
 
-def test_redacting_nothing_finds_no_secret_and_deleting_everything_is_over_redaction() -> None:
+def test_redacting_nothing_or_everything_fails_the_redaction_benchmark() -> None:
     nothing = redaction.measured(list, HELD, 1)
     everything = redaction.measured(lambda texts: ["" for _ in texts], HELD, 1)
 
@@ -99,7 +99,7 @@ def test_a_credential_counts_as_missed_if_eight_of_its_characters_remain(
     assert redaction.is_found(redaction.Sample("a", (part,), ""), cleaned) is found
 
 
-def test_words_that_are_removed_together_with_a_credential_are_counted_as_over_redaction() -> None:
+def test_removing_words_next_to_a_credential_counts_as_over_redaction() -> None:
     sample = redaction.Sample("a", (LONG,), f"The word is {LONG}, and the build is green.")
 
     assert not redaction.is_over(sample, "The word is [redacted] and the build is green.")
@@ -130,7 +130,7 @@ def test_the_choice_of_ordinary_texts_is_deterministic_and_their_number_is_repor
     assert "of   30" in capsys.readouterr().out
 
 
-def test_confidence_intervals_are_wilson_intervals() -> None:
+def test_confidence_intervals_use_the_wilson_score_formula() -> None:
     low, high = redaction.wilson(9, 10)
 
     assert (round(low, 3), round(high, 3)) == (0.596, 0.982)

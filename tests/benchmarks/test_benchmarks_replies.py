@@ -37,7 +37,7 @@ def compared(data: Path, checkout: Path, *arguments: str) -> subprocess.Complete
     )
 
 
-def test_a_checkout_compared_with_itself_has_only_equal_replies(data: Path) -> None:
+def test_comparing_a_checkout_with_itself_finds_no_different_replies(data: Path) -> None:
     done = compared(data, ROOT, "--way", "launcher")
 
     assert (done.returncode, done.stderr) == (0, "")

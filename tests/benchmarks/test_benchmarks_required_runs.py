@@ -23,7 +23,7 @@ JOIN: Part = {"kind": "join", "line": "{run}; {call}", "passed": False}
 PARTS = [RULE, CALL, PASSED, FAILED, IDLE, {**CHANGE, "source": True}, JOIN]
 
 
-def test_sequences_are_labelled_as_violations_unless_the_last_required_run_passed() -> None:
+def test_a_call_is_labelled_a_violation_unless_the_required_command_passed_before() -> None:
     labels = {(one.shape, one.is_violation) for one in sequences(PARTS)}
 
     assert {shape for shape, is_violation in labels if is_violation} == {
@@ -36,7 +36,7 @@ def test_sequences_are_labelled_as_violations_unless_the_last_required_run_passe
     }
 
 
-def test_the_hook_decides_each_sequence_of_calls_as_labelled(tmp_path: Path) -> None:
+def test_the_hook_blocks_exactly_the_calls_labelled_as_violations(tmp_path: Path) -> None:
     path = str(tmp_path / "session.jsonl")
     decisions = []
     for one in sequences(PARTS):

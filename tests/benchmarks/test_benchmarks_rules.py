@@ -55,13 +55,13 @@ DATA = {
         ("- Always start pier names with 's_'.", False),
     ],
 )
-def test_a_replaced_rule_counts_as_shown_only_if_a_line_shows_it_as_current(
+def test_an_outdated_rule_counts_as_shown_only_if_it_is_shown_as_current(
     line: str, current: bool
 ) -> None:
     assert is_told_as_current(f"Rules\n{line}", OLD, [NEW, OTHER]) is current
 
 
-def test_a_line_that_states_a_new_rule_does_not_count_for_the_similar_rule_it_replaced() -> None:
+def test_a_line_with_the_new_rule_does_not_count_as_showing_the_old_rule() -> None:
     told = "- Always use CamelCase for ship names."
 
     assert is_told(told, CASE)
@@ -76,7 +76,9 @@ def test_a_line_that_states_a_new_rule_does_not_count_for_the_similar_rule_it_re
         ("Use docstrings in functions", "always use annotations for functions"),
     ],
 )
-def test_a_line_about_something_else_does_not_count_as_the_rule(line: str, rule: str) -> None:
+def test_a_line_about_another_subject_does_not_count_as_showing_the_rule(
+    line: str, rule: str
+) -> None:
     assert is_told(rule, rule)
     assert not is_told(line, rule)
 
@@ -92,7 +94,7 @@ def test_a_generated_note_quotes_the_sentence_of_the_prompt_that_states_the_rule
 
 
 @pytest.mark.usefixtures("answered_here")
-def test_runs_with_and_without_notes_report_which_rules_a_new_session_is_shown(
+def test_the_rules_benchmark_compares_sessions_with_notes_and_without_notes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = tmp_path / "rules.json"

@@ -31,7 +31,7 @@ def test_generated_texts_are_distinct_even_if_more_are_requested_than_known_sent
     assert len(set(prose.texts(number))) == number
 
 
-def test_generated_texts_are_divided_among_entities_with_ten_observations_each(module: Any) -> None:
+def test_each_generated_entity_has_a_unique_name_and_up_to_ten_observations(module: Any) -> None:
     found = list(module("workloads.prose").entities(95))
     assert [len(one["observations"]) for one in found] == [10] * 9 + [5]
     assert len({one["name"] for one in found}) == len(found)

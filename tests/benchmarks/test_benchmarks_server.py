@@ -52,7 +52,7 @@ def row(server: Any, name: str, entities: int, ours: float, theirs: float) -> An
         ("served file, start to first answer", 1_000, 1501, 1, False),
     ],
 )
-def test_a_budget_is_exceeded_if_our_server_is_too_slow_or_too_large(
+def test_a_budget_is_exceeded_if_our_server_is_too_slow_or_uses_too_much_memory(
     server: Any, name: str, entities: int, ours: float, theirs: float, is_broken: bool
 ) -> None:
     assert bool(list(server.broken_budgets([row(server, name, entities, ours, theirs)]))) == (

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/shown.md").read_text("utf-8")
 
 
-def test_the_page_of_shown_texts_equals_the_output_of_its_command() -> None:
+def test_the_page_of_injected_texts_matches_newly_generated_output() -> None:
     done = subprocess.run(
         [sys.executable, ROOT / "benchmarks/shown.py"], capture_output=True, text=True, timeout=120
     )
@@ -20,7 +20,7 @@ def test_the_page_of_shown_texts_equals_the_output_of_its_command() -> None:
     assert done.stdout == PAGE, "run python3 benchmarks/shown.py --write"
 
 
-def test_the_table_of_shown_texts_sums_their_tokens() -> None:
+def test_the_totals_in_the_token_table_equal_the_sums_of_their_parts() -> None:
     sections = PAGE.split("\n## ")[1:]
     table = dict(re.findall(r"^\| \**(.*?)\** \| (\d+) \|$", PAGE, re.MULTILINE))
 

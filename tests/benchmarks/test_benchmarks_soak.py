@@ -74,13 +74,13 @@ def test_a_small_soak_run_passes_and_writes_a_row_for_each_month(tmp_path: Path)
         (statement(ended="replaced"), f"- [note · said before 5e6f7a8b] {TEXT}", "marked"),
     ],
 )
-def test_an_injected_line_is_false_if_its_statement_was_replaced_and_it_has_no_mark(
+def test_an_injected_line_is_false_if_it_shows_a_replaced_statement_as_current(
     said: Statement | None, line: str, expected: str
 ) -> None:
     assert soak.verdict(said, line) == expected
 
 
-def test_an_injected_line_is_attributed_to_the_longest_statement_that_it_contains() -> None:
+def test_an_injected_line_is_matched_to_the_longest_statement_it_contains() -> None:
     short, long = statement("The limit is 3"), statement("The limit is 30")
     quoted = Statement("ines/boats", "rule", "Ask first", USER, 1.0, quotation="Ask me before that")
 

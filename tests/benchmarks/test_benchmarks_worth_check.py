@@ -32,7 +32,7 @@ def said(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
 
 
-def test_the_report_counts_refused_calls_not_repeated_and_decisions_mentioned(
+def test_the_report_counts_heeded_refusals_and_mentioned_decisions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     line = "Noted decision: Invoices are rounded half-even per line item."

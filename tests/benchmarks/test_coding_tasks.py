@@ -84,7 +84,7 @@ def test_hidden_tests_accept_the_reference_solution_of_each_task(task: str, solv
 
 
 @pytest.mark.parametrize(("task", "patch"), [(task, "naive.patch") for task in IDS])
-def test_hidden_tests_accept_a_naive_solution_only_if_the_task_has_no_recorded_fact(
+def test_hidden_tests_accept_naive_solutions_only_of_tasks_without_a_recorded_fact(
     task: str, solved: Path
 ) -> None:
     assert hidden_tests_pass(task, solved) == (read(task)["stratum"] == "absent")
@@ -126,7 +126,7 @@ def test_a_prompt_is_short_and_does_not_mention_the_recorded_facts(task: str) ->
 
 
 @pytest.mark.parametrize("task", IDS)
-def test_facts_outdated_facts_and_conversation_match_the_category_of_the_task(task: str) -> None:
+def test_the_category_of_a_task_determines_its_facts_and_conversation(task: str) -> None:
     data = read(task)
     facts, old = data.get("facts", []), data.get("old", [])
     matters = data["stratum"] in ("present", "changed")

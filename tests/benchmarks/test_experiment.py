@@ -24,7 +24,7 @@ def test_both_halves_of_the_experiment_have_tasks_of_each_category() -> None:
 
 
 @pytest.mark.parametrize("plan", [experiment.PILOT, experiment.HELD])
-def test_each_task_has_its_planned_runs_per_arm_and_no_solver_gets_a_task_twice(
+def test_each_task_runs_as_often_as_planned_and_never_twice_by_one_solver(
     plan: dict[str, int],
 ) -> None:
     tasks = own()
@@ -38,7 +38,7 @@ def test_each_task_has_its_planned_runs_per_arm_and_no_solver_gets_a_task_twice(
     assert all(len(cells) <= experiment.BATCH for cells in solvers)
 
 
-def test_a_solver_with_tasks_of_the_claude_md_arm_gets_tasks_of_no_other_arm() -> None:
+def test_solvers_of_the_claude_md_arm_get_no_tasks_of_other_arms() -> None:
     solvers = list(experiment._square(own(), experiment.HELD, seed=3))
 
     mixed = [{arm for _, arm, _ in cells} for cells in solvers]
@@ -62,7 +62,7 @@ def test_the_placebo_text_has_the_requested_number_of_words() -> None:
     assert [len(arms.placebo(count).split()) for count in (1, 70, 500)] == [1, 70, 500]
 
 
-def test_an_arm_that_passes_whenever_the_other_fails_has_a_difference_of_one() -> None:
+def test_the_difference_is_one_if_one_arm_passes_all_tasks_and_the_other_none() -> None:
     solves = [
         Solve(f"task {number}", "present", arm, 0, arm == "memory")
         for number in range(6)

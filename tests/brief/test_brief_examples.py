@@ -57,7 +57,7 @@ def pagination(client: SimulatedClient) -> SimulatedClient:
     return client
 
 
-def test_br1_a_question_matches_words_from_several_observations_of_one_entity(
+def test_br1_a_question_finds_an_entity_by_words_from_several_observations(
     client: SimulatedClient,
 ) -> None:
     client.fire(
@@ -99,7 +99,7 @@ def test_br2_br6_an_answer_of_recall_has_the_required_fields(pagination: Simulat
     assert scores == sorted(scores, reverse=True)
 
 
-def test_br3_the_same_statement_in_two_sessions_gives_one_cross_validated_hit(
+def test_br3_a_statement_in_two_sessions_yields_one_cross_validated_result(
     client: SimulatedClient,
 ) -> None:
     text = "Use cursor based pagination for every list endpoint of the public API"
@@ -113,7 +113,9 @@ def test_br3_the_same_statement_in_two_sessions_gives_one_cross_validated_hit(
     assert {"paging-a", "paging-b"} <= set(hit["entities"])
 
 
-def test_br4_a_hit_that_names_a_known_entity_carries_its_relations(client: SimulatedClient) -> None:
+def test_br4_a_result_includes_the_relations_of_entities_it_mentions(
+    client: SimulatedClient,
+) -> None:
     client.fire(
         "PostToolUse",
         **entities(
@@ -132,7 +134,7 @@ def test_br4_a_hit_that_names_a_known_entity_carries_its_relations(client: Simul
     ]
 
 
-def test_br5_of_two_equal_memories_the_cross_validated_memory_ranks_first(
+def test_br5_a_cross_validated_memory_ranks_before_a_similar_memory(
     client: SimulatedClient,
 ) -> None:
     shared = "The nightly export compresses its archives with zstd before upload"
@@ -184,7 +186,7 @@ def test_br8_a_relationship_question_traverses_the_graph_and_shows_the_path(
     ] in answer["paths"]
 
 
-def test_br9_spelling_variants_share_one_entity_and_relations_have_both_ends(
+def test_br9_spelling_variants_share_one_entity_without_dangling_relations(
     client: SimulatedClient,
 ) -> None:
     client.fire("PostToolUse", **entities(("cursor_pagination", "pattern", ["known already"])))
@@ -273,7 +275,7 @@ def test_br17_status_reports_each_tier_and_detects_a_corrupt_line(client: Simula
     assert "degraded" in states(degraded).values()
 
 
-def test_br18_a_reasoned_choice_of_a_known_technology_is_generalizable(
+def test_br18_a_reasoned_choice_of_a_known_technology_is_marked_generalizable(
     client: SimulatedClient,
 ) -> None:
     text = "We decided to use Redis instead of Memcached for caching because it persists."
@@ -284,7 +286,7 @@ def test_br18_a_reasoned_choice_of_a_known_technology_is_generalizable(
     assert record.scope == "team"
 
 
-def test_br19_a_filtered_recall_is_labelled_and_never_falls_back_to_all_memories(
+def test_br19_recall_with_a_domain_filter_returns_only_memories_of_that_domain(
     client: SimulatedClient,
 ) -> None:
     for domain, text in (
@@ -349,7 +351,7 @@ def test_br2_an_entity_is_one_result_with_all_its_observations(client: Simulated
     assert "writes batches of receipts" in " ".join(shown.split())
 
 
-def test_br3_the_same_statement_twice_in_one_session_is_cross_validated(
+def test_br3_a_statement_repeated_in_one_session_is_cross_validated(
     client: SimulatedClient,
 ) -> None:
     text = "Use cursor based pagination for every list endpoint of the public API"
@@ -378,7 +380,9 @@ def test_br3_a_lower_similarity_threshold_merges_more_results(client: SimulatedC
     assert merged[0]["metadata"]["cross_validated"] is True
 
 
-def test_br16_the_phrase_from_now_on_adds_no_rejected_option(client: SimulatedClient) -> None:
+def test_br16_the_phrase_from_now_on_is_not_parsed_as_a_rejected_option(
+    client: SimulatedClient,
+) -> None:
     client.fire("UserPromptSubmit", prompt="From now on add a test to every mended fault.")
     client.fire("Stop", last_assistant_message="ok")
     client.command("remember", "From now on use pnpm over npm, instead of that.")

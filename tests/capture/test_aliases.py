@@ -31,7 +31,7 @@ from store.support import USER, World, create, database
         ("The api (application-programming) stays.", "api", ()),
     ],
 )
-def test_only_real_aliases_of_an_entity_are_found_in_a_text(
+def test_abbreviations_of_an_entity_name_are_aliases_but_remarks_are_not(
     text: str, name: str, aliases: tuple[str, ...]
 ) -> None:
     assert aliases_in(text, [name]) == ({name: aliases} if aliases else {})

@@ -54,7 +54,7 @@ def test_compatible_statements_are_not_detected_as_a_change(one: str, other: str
     assert not is_changed(sentences(other), sentences(one))
 
 
-def test_a_changed_value_is_detected_in_a_later_sentence_on_the_same_subject() -> None:
+def test_a_change_in_the_second_sentence_is_detected_if_the_first_sentences_match() -> None:
     first = "Voucher codes are upper case."
     a, b = (
         "Without a prefix, use the default prefix VC.",

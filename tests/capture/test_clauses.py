@@ -72,7 +72,7 @@ def test_a_rejected_alternative_is_extracted_in_its_shortest_form(
         "imports run from left to right",
     ],
 )
-def test_pronouns_and_time_expressions_are_not_alternatives(clause: str) -> None:
+def test_pronouns_and_time_expressions_are_not_extracted_as_alternatives(clause: str) -> None:
     assert over_in(clause) == ()
 
 
@@ -97,7 +97,7 @@ def test_alternatives_are_collected_from_all_sentences() -> None:
     assert reason_and_alternatives(text)[1] == ("spaces", "Kafka")
 
 
-def test_removing_the_reasons_leaves_the_statements_of_a_text() -> None:
+def test_reasons_are_removed_from_a_text_and_statements_are_kept() -> None:
     text = "Since joins are slow, we keep one table. Use tabs because diffs are small."
 
     assert without_reason(text) == "we keep one table. Use tabs"

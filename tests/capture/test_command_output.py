@@ -94,11 +94,11 @@ def test_the_line_with_the_error_is_found_in_command_output(output: str, line: s
         ("error: could not compile `shop` due to 2 previous errors", ""),
     ],
 )  # fmt: skip
-def test_the_signature_of_output_is_the_line_of_failure_or_empty(output: str, line: str) -> None:
+def test_the_error_signature_is_the_specific_error_line_or_empty(output: str, line: str) -> None:
     assert signature(output) == line
 
 
-def test_an_error_is_read_from_output_pasted_in_a_prompt_but_not_from_prose() -> None:
+def test_an_error_message_is_found_in_pasted_output_but_not_in_prose() -> None:
     assert (
         pasted_error("I get an error here:\nTypeError: cart is null") == "TypeError: cart is null"
     )
@@ -118,7 +118,9 @@ def test_an_error_is_read_from_output_pasted_in_a_prompt_but_not_from_prose() ->
         ("", None),
     ],
 )
-def test_output_is_read_as_success_failure_or_neither(output: str, passed: bool | None) -> None:
+def test_command_output_is_classified_as_passed_failed_or_unknown(
+    output: str, passed: bool | None
+) -> None:
     assert outcome(output) is passed
 
 
@@ -135,12 +137,12 @@ def test_output_is_read_as_success_failure_or_neither(output: str, passed: bool 
         "Exit code 143",
     ],
 )
-def test_output_of_a_call_that_did_not_run_or_finish_is_no_failure(output: str) -> None:
+def test_a_rejected_or_interrupted_call_does_not_count_as_a_failure(output: str) -> None:
     assert is_no_failure(output)
 
 
 @pytest.mark.parametrize("output", [PYTEST, TSC, "Exit code 1\nboom", "Error: boom", ""])
-def test_output_caused_by_the_command_is_a_failure(output: str) -> None:
+def test_a_call_that_ran_to_its_end_can_count_as_a_failure(output: str) -> None:
     assert not is_no_failure(output)
 
 

@@ -61,7 +61,7 @@ def test_statements_that_can_both_be_true_do_not_contradict(one: str, other: str
     assert contradicted(said(other), [said(one)]) == []
 
 
-def test_a_recorded_failure_contradicts_a_decision_but_is_not_an_opposite_choice() -> None:
+def test_a_recorded_failure_contradicts_a_decision_but_is_not_itself_a_choice() -> None:
     failed = statement("Redis for sessions lost logins", type="antipattern")
     chosen = said("We decided to use Redis for sessions")
 
@@ -69,7 +69,7 @@ def test_a_recorded_failure_contradicts_a_decision_but_is_not_an_opposite_choice
     assert not is_choice_against(failed, chosen)
 
 
-def test_local_and_forgotten_records_are_not_reported_as_contradicted(tmp_path: Path) -> None:
+def test_contradictions_with_local_or_forgotten_records_are_not_reported(tmp_path: Path) -> None:
     memory = open_memory(tmp_path)
     old = memory.remember(statement("Use npm"), USER)
     memory.remember(statement("Use npm for the docs")._replace(scope="local"), USER)

@@ -49,7 +49,7 @@ from memory_fabric.capture.prompts import Heard, heard, said_again
         ("서버는 제가 직접 실행할게요", "person"),
     ],
 )
-def test_a_sentence_worth_remembering_is_detected_with_its_kind(prompt: str, kind: str) -> None:
+def test_a_sentence_worth_remembering_is_detected_and_classified(prompt: str, kind: str) -> None:
     found = heard(prompt)
 
     assert (found.kind if found else "") == kind
@@ -113,7 +113,7 @@ def test_a_numbered_task_list_is_not_detected_as_an_answer() -> None:
     assert heard(items) is None
 
 
-def test_a_cue_in_a_list_of_a_specification_is_ignored() -> None:
+def test_a_list_item_of_a_pasted_specification_is_not_detected_as_a_rule() -> None:
     document = "# Import\n\n## Goals\n\n- Rows must never be imported twice\n- Dates must be UTC\n"
 
     assert heard(document) is None
@@ -156,7 +156,7 @@ def test_every_cue_has_a_known_kind_and_lower_case_words(language: str) -> None:
         assert [word for word in words if word != word.lower()] == []
 
 
-def test_the_prefilter_accepts_every_word_of_a_cue_or_form() -> None:
+def test_the_fast_prefilter_passes_every_word_that_the_detector_searches_for() -> None:
     of_cues = [cue for name, table in cues().items() for cue in table if name != "against"]
     words = {word for cue in of_cues if cue.weight >= ENOUGH for word in cue.words}
     words |= {word for form in forms() for word in form.words}
@@ -182,7 +182,7 @@ def test_repeated_routine_commands_are_not_counted_as_habits(errand: str) -> Non
     assert said_again(errand, [errand] * 5) == 0
 
 
-def test_only_prompts_with_similar_words_are_counted_and_each_only_once() -> None:
+def test_each_earlier_prompt_with_similar_words_is_counted_once() -> None:
     sentence = "Always commit after each subtask"
 
     assert said_again(sentence, ["Always commit after each subtask. " * 3]) == 1

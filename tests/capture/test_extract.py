@@ -50,7 +50,7 @@ def test_br16_capitalised_known_terms_are_technologies() -> None:
     }
 
 
-def test_br16_a_choice_between_technologies_becomes_a_chose_over_relation() -> None:
+def test_br16_choosing_one_technology_over_another_creates_a_relation() -> None:
     assert related("we chose Redis over Memcached") == [("Redis", "chose_over", "Memcached")]
 
 
@@ -171,7 +171,7 @@ def test_a_verb_before_a_list_relates_its_subject_to_every_item() -> None:
         "the bridge over Redis and under Celery",
     ],
 )
-def test_questions_negations_and_adjacent_names_create_no_relations(text: str) -> None:
+def test_questions_negations_and_mere_mentions_create_no_relations(text: str) -> None:
     assert related(text) == []
 
 

@@ -218,7 +218,7 @@ def test_a_sentence_of_general_advice_is_left_unchanged(memory: Memory) -> None:
     assert [text for text in HARMLESS if told(memory, text) != text] == []
 
 
-def test_a_global_sentence_is_stripped_of_all_names_or_refused(memory: Memory) -> None:
+def test_a_global_memory_never_contains_an_identifying_name(memory: Memory) -> None:
     left = {}
     for text, names in TELLING.items():
         try:
@@ -246,7 +246,9 @@ def test_a_global_sentence_is_stripped_of_all_names_or_refused(memory: Memory) -
         ),
     ],
 )
-def test_a_name_is_replaced_by_its_kind(memory: Memory, text: str, cleaned: str) -> None:
+def test_a_name_is_replaced_by_a_generic_word_for_its_kind(
+    memory: Memory, text: str, cleaned: str
+) -> None:
     payer = Entity("brightwater", "company")
     known = Record("note", "brightwater pays late", entities=(payer,), confidence=0.9)
     memory.remember(known, Provenance("cli", trust="user"))
@@ -261,7 +263,7 @@ def test_a_name_of_one_letter_is_left_unchanged(memory: Memory) -> None:
     assert told(memory, "Write the parser in C first.") == "Write the parser in C first."
 
 
-def test_a_possible_name_is_refused_unless_it_is_in_backticks(memory: Memory) -> None:
+def test_an_unknown_name_is_refused_in_a_global_memory_unless_in_backticks(memory: Memory) -> None:
     with pytest.raises(BadInput, match="this may name somebody: Zephyrine") as refused:
         told(memory, "Run the Zephyrine checks first.")
 
@@ -270,7 +272,7 @@ def test_a_possible_name_is_refused_unless_it_is_in_backticks(memory: Memory) ->
     assert "build7" not in told(memory, "Never use `build7.acme.internal`.")
 
 
-def test_a_global_record_loses_identifying_entities_and_their_relations(memory: Memory) -> None:
+def test_making_a_record_global_removes_identifying_entities_and_relations(memory: Memory) -> None:
     record = Record(
         "note",
         "Use Redis for sessions.",

@@ -37,7 +37,7 @@ def records(steps: list[Step]) -> list[Record]:
     return [record for failure in solved if (record := fix_of(failure))]
 
 
-def test_a_passing_run_without_a_stated_cause_creates_no_fix() -> None:
+def test_a_solved_failure_without_a_stated_cause_is_not_recorded_as_a_fix() -> None:
     steps = [RED, changed(), changed("db.py"), GREEN]
 
     (solved,) = incidents.follow(steps)[0]
@@ -64,7 +64,7 @@ def test_errors_that_differ_only_in_the_line_number_are_the_same(
     assert incidents.is_same_error(one, other) is is_same
 
 
-def test_the_text_of_a_fix_is_the_stated_cause_followed_by_the_failure() -> None:
+def test_a_recorded_fix_contains_the_cause_the_command_and_the_error() -> None:
     cause = "the discount was subtracted twice in applyDiscount"
     test = "npm test -- cart"
     error = "AssertionError: expected 90 to be 95"
@@ -82,7 +82,7 @@ def test_the_text_of_a_fix_is_the_stated_cause_followed_by_the_failure() -> None
     assert fix.evidence["symptom"] == "The discount looks wrong to me."
 
 
-def test_a_failure_without_an_error_message_never_becomes_a_fix() -> None:
+def test_a_failure_without_an_error_message_is_not_recorded_as_a_fix() -> None:
     red = ran(PYTEST, failed=True, output="Exit code 1")
 
     assert records([red, changed(), GREEN, said("It failed because the cart had no total.")]) == []
@@ -101,7 +101,7 @@ def test_a_failure_without_an_error_message_never_becomes_a_fix() -> None:
         ((said("It is done."), RED), True),
     ],
 )
-def test_a_failure_is_closed_by_a_report_of_completion_or_by_a_similar_passing_command(
+def test_a_failure_is_closed_if_work_is_reported_done_or_a_similar_command_passes(
     end: tuple[Step, ...], is_open: bool
 ) -> None:
     _, failing = incidents.follow([RED, *end])
@@ -118,7 +118,7 @@ def test_a_piped_build_that_prints_no_error_has_passed() -> None:
     assert solved.error == error
 
 
-def test_the_symptom_is_the_users_sentence_that_shares_a_word_with_the_error() -> None:
+def test_the_symptom_is_read_from_the_users_sentence_about_the_error() -> None:
     asked = "Nothing fails in the list. The upload is broken since Monday. Please be quick."
 
     assert symptom_in(asked, "TypeError: upload is null") == "The upload is broken since Monday."
@@ -140,7 +140,7 @@ def test_the_symptom_is_the_users_sentence_that_shares_a_word_with_the_error() -
         [ran(PYTEST, failed=True, output="Command timed out after 2m"), changed(), GREEN],
     ],
 )
-def test_a_failure_without_clear_evidence_of_a_fix_is_not_solved(steps: list[Step]) -> None:
+def test_a_failure_stays_unsolved_without_clear_evidence_of_a_fix(steps: list[Step]) -> None:
     assert incidents.follow(steps)[0] == []
 
 
@@ -159,7 +159,7 @@ def test_a_passing_run_of_the_whole_test_suite_solves_every_failure() -> None:
     assert failing == []
 
 
-def test_a_solved_failure_has_the_last_error_and_all_files_changed_since_the_first() -> None:
+def test_a_solved_failure_records_the_last_error_and_every_changed_file() -> None:
     again = ran(PYTEST, failed=True, output="E   TypeError: none\n1 failed")
     (found,), _ = incidents.follow([RED, changed("a.py"), again, changed("b.py"), GREEN])
 
@@ -167,7 +167,7 @@ def test_a_solved_failure_has_the_last_error_and_all_files_changed_since_the_fir
     assert found.files == ("a.py", "b.py")
 
 
-def test_a_cause_stated_before_the_change_or_right_after_the_passing_run_is_accepted() -> None:
+def test_the_cause_of_a_failure_may_be_stated_until_the_next_prompt() -> None:
     cause = "The root cause was that the cart had no total"
     words = said(f"I looked. {cause}. Fixing it now.")
 

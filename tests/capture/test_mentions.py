@@ -63,7 +63,7 @@ def test_proper_names_and_known_technologies_are_recognised_as_names(
         "`[redacted: token]`",
     ],
 )
-def test_capitals_or_backticks_alone_do_not_make_a_text_a_name(text: str) -> None:
+def test_capital_letters_or_backticks_do_not_make_ordinary_words_names(text: str) -> None:
     assert named(text) == []
 
 

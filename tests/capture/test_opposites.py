@@ -94,7 +94,9 @@ NOT_OPPOSITE = {
 
 
 @pytest.mark.parametrize(("new", "old"), OPPOSITE, ids=lambda r: r.what)
-def test_opposite_outcomes_on_one_subject_are_reported(new: Record, old: Record) -> None:
+def test_records_with_opposite_outcomes_on_one_subject_are_reported(
+    new: Record, old: Record
+) -> None:
     assert opposed(new, [old]) == [old]
     assert opposed(old, [new]) == [new]
 

@@ -75,7 +75,7 @@ def test_a_comparison_or_an_answer_containing_no_is_not_a_negation(text: str) ->
 
 
 @pytest.mark.parametrize("text", [*DENIED, *LEFT, "Meet in Berlin", "Hire Alice Smith as lead"])
-def test_negations_abandoned_tools_towns_and_people_yield_no_choice_relation(
+def test_rejected_tools_places_and_people_create_no_choice_relation(
     text: str, tmp_path: Path
 ) -> None:
     memory = open_memory(tmp_path)
@@ -109,7 +109,7 @@ def test_a_decision_to_use_something_yields_a_choice_relation(tmp_path: Path) ->
         "We dropped Redis for session-caching",
     ],
 )
-def test_a_clause_that_denies_or_abandons_something_yields_no_relation(text: str) -> None:
+def test_a_negated_or_abandoned_use_creates_no_relation(text: str) -> None:
     assert extract(text)[1] == ()
 
 
@@ -128,7 +128,7 @@ def test_a_negation_in_the_reason_does_not_negate_the_clause() -> None:
         "We chose SQLite over DuckDB for image-service",
     ],
 )
-def test_the_purpose_is_related_to_chosen_and_rejected_options(text: str) -> None:
+def test_the_purpose_of_a_choice_is_linked_to_chosen_and_rejected_options(text: str) -> None:
     assert [tuple(r) for r in extract(text)[1]] == [
         ("SQLite", "chose_over", "DuckDB"),
         ("SQLite", "used_for", "image-service"),

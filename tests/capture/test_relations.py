@@ -317,5 +317,5 @@ def test_at_least_ninety_percent_of_stated_choices_are_extracted() -> None:
 
 
 @pytest.mark.parametrize("text", ONLY_NAMED)
-def test_an_entity_without_a_verb_of_choice_is_not_chosen(text: str) -> None:
+def test_an_entity_that_is_only_mentioned_is_not_treated_as_chosen(text: str) -> None:
     assert chosen_in(text) == ""

@@ -58,7 +58,9 @@ def test_a_statement_is_parsed_with_its_text_reason_and_alternatives(
         ("Decision: cursor pagination is used for lists.", "Cursor pagination is used for lists"),
     ],
 )
-def test_a_code_name_at_the_start_of_a_sentence_keeps_its_case(text: str, kept: str) -> None:
+def test_an_identifier_at_the_start_of_a_sentence_keeps_its_letter_case(
+    text: str, kept: str
+) -> None:
     (made,) = stated(text)
     assert made.text.startswith(kept)
 

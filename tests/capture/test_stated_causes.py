@@ -52,7 +52,7 @@ def test_guesses_plans_and_choices_are_not_causes(said: str) -> None:
     assert cause_in(said) == ""
 
 
-def test_a_past_defect_counts_as_a_cause_if_it_concerns_the_failure() -> None:
+def test_a_past_defect_counts_as_the_cause_only_if_related_to_the_failure() -> None:
     said = "The discount was subtracted twice in applyDiscount."
 
     assert cause_in(said, "expected 90 to be 95 src/discount.ts") == said.rstrip(".")
@@ -74,11 +74,13 @@ def test_a_past_defect_counts_as_a_cause_if_it_concerns_the_failure() -> None:
         ("", None),
     ],
 )
-def test_an_answer_that_admits_a_failure_is_recognised(said: str, admits: bool | None) -> None:
+def test_an_answer_that_reports_a_remaining_failure_is_recognised(
+    said: str, admits: bool | None
+) -> None:
     assert admits_failure(said) is admits
 
 
-def test_note_lines_and_code_are_not_read_as_sentences() -> None:
+def test_notes_and_code_are_skipped_when_an_answer_is_split_into_sentences() -> None:
     said = "**It works.** See below.\n```\nx = 1.\n```\n- Noted fix: Use x.\nDropped: 1630ad9a"
 
     assert list(sentences_in(said)) == ["It works.", "See below."]

@@ -81,7 +81,7 @@ def test_the_reason_and_the_alternatives_are_read_from_the_text(
     assert (record.what, record.why, record.alternatives) == (text, why, alternatives)
 
 
-def test_explicit_values_take_precedence_over_values_found_in_the_text() -> None:
+def test_explicit_arguments_override_values_found_in_the_text() -> None:
     record = statement(
         "Use Redis instead of Kafka because it is fast",
         type="preference",
@@ -98,7 +98,7 @@ def test_every_type_alias_is_mapped_to_its_record_type(alias: str, kind: str) ->
     assert statement("The box is zephyr", type=alias).type == kind
 
 
-def test_a_reason_raises_the_confidence_and_its_names_become_entities() -> None:
+def test_a_reason_raises_confidence_and_names_in_it_become_entities() -> None:
     without = statement("Use pnpm")
     with_one = statement("Use pnpm", why="npm hoists packages")
 
@@ -107,7 +107,7 @@ def test_a_reason_raises_the_confidence_and_its_names_become_entities() -> None:
     assert [entity.name for entity in with_one.entities] == ["pnpm", "npm"]
 
 
-def test_a_choice_of_a_known_technology_with_a_reason_is_generalizable() -> None:
+def test_a_choice_is_generalizable_only_with_a_known_technology_and_a_reason() -> None:
     assert statement("Use Redis for caching because it persists").generalizable
     assert not statement("Use Redis for caching").generalizable
     assert not statement("Use the blue folder because it is nearer").generalizable

@@ -31,7 +31,7 @@ def options(name: str) -> set[str]:
     return {option for one in commands for parameter in one.params for option in parameter.opts}
 
 
-def test_the_commands_page_lists_each_command_once_under_the_help_headings() -> None:
+def test_commands_page_lists_each_command_once_grouped_as_in_the_help() -> None:
     headings = re.findall(r"^## (.*)$", PAGE, re.MULTILINE)
 
     assert sorted(name for name, _ in ROWS) == sorted(NAMES)
@@ -41,14 +41,14 @@ def test_the_commands_page_lists_each_command_once_under_the_help_headings() -> 
         assert f"`{command.name}`" in section
 
 
-def test_every_option_in_a_table_row_exists_for_the_command_of_that_row() -> None:
+def test_the_table_on_the_commands_page_mentions_only_existing_options() -> None:
     named = {(name, option) for name, row in ROWS for option in re.findall(r"`(--[a-z-]+)", row)}
 
     assert len(named) > 5
     assert [(name, option) for name, option in named if option not in options(name)] == []
 
 
-def test_every_option_in_an_example_exists_for_the_command_used() -> None:
+def test_examples_on_the_commands_page_use_only_existing_options() -> None:
     examples = re.findall(r"memory-fabric ([a-z]+) ([^\n`#]*)", PAGE)
     named = {(name, o) for name, rest in examples for o in re.findall(r"(?<!\S)--[a-z]+", rest)}
 
@@ -56,7 +56,7 @@ def test_every_option_in_an_example_exists_for_the_command_used() -> None:
     assert [(name, option) for name, option in named if option not in options(name)] == []
 
 
-def test_every_filter_on_the_commands_page_is_an_option_of_recall() -> None:
+def test_recall_has_an_option_for_every_documented_filter() -> None:
     table = PAGE.split("| filter | finds |\n")[1].split("\n\n")[0]
     filters = {word.replace("_", "-") for word in re.findall(r"`([a-z_]+):", table)}
 
@@ -110,7 +110,7 @@ def test_help_in_a_terminal_shows_each_example_on_its_own_line(shell: Shell, nam
     assert [e for e in examples if e not in map(str.strip, plain.splitlines())] == []
 
 
-def test_help_texts_are_split_into_prose_and_examples() -> None:
+def test_help_formats_indented_examples_as_separate_blocks() -> None:
     prose, examples = split_examples(
         "Does it.\n\nMore.\n\nLike this:\n\n    one\n    two\n\nAfter."
     )

@@ -86,7 +86,7 @@ def test_the_bash_script_completes_commands_options_and_values(
     assert completed(bash, script, "memory-fabric", *words) == offered
 
 
-def test_the_program_answers_bash_with_matching_commands_options_and_values(bash: Shell) -> None:
+def test_bash_completion_offers_matching_commands_options_and_values(bash: Shell) -> None:
     asked = json.dumps([words for words, _ in TABLE])
     command = [sys.executable, "-c", ANSWERING, asked]
 
@@ -117,7 +117,9 @@ def test_pressing_tab_in_a_terminal_completes_the_command_line(bash: Shell) -> N
 
 
 @pytest.mark.parametrize(("variable", "name"), [("complete_zsh", "zsh"), ("complete_fish", "fish")])
-def test_the_completion_scripts_of_other_shells_work(bash: Shell, variable: str, name: str) -> None:
+def test_completion_for_zsh_and_fish_offers_matching_commands(
+    bash: Shell, variable: str, name: str
+) -> None:
     script = bash.run("completion", name)
     asked = {"_TYPER_COMPLETE_ARGS": "memory-fabric rec", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
 

@@ -22,7 +22,7 @@ def test_domains_command_exits_with_code_3_if_nothing_is_stored(shell: Shell) ->
     assert shell.run("domains", "--json").json["domains"] == []
 
 
-def test_br_20_items_of_project_and_user_databases_are_counted_by_domain(shell: Shell) -> None:
+def test_the_domains_command_counts_project_and_user_items_by_domain(shell: Shell) -> None:
     shell.remember("Use cursor-based pagination for all list endpoints")
     shell.remember("--domain", "code_reviewer", "Never approve a change without tests")
     shell.remember("--scope", "user", "I prefer tabs over spaces")
@@ -34,7 +34,7 @@ def test_br_20_items_of_project_and_user_databases_are_counted_by_domain(shell: 
     assert found["general"]["entities"] >= 2 and found["general"]["relations"] >= 1
 
 
-def test_br_20_relations_across_domains_are_counted_and_some_are_listed(shell: Shell) -> None:
+def test_the_domains_command_counts_and_lists_relations_between_domains(shell: Shell) -> None:
     hub = '{"type":"entity","name":"hub","entityType":"component","observations":[]}'
     uses = '{"type":"relation","from":"hub","to":"n%d","relationType":"uses"}'
     shell.run("import", "-", stdin="\n".join([hub, *(uses % n for n in range(12))]))
@@ -92,7 +92,7 @@ def test_domains_command_shows_the_configuration_from_config_toml(shell: Shell) 
     assert listed["here"] == "general"
 
 
-def test_an_unknown_setting_in_a_domain_table_is_reported(shell: Shell) -> None:
+def test_an_unknown_setting_of_a_domain_in_config_toml_is_reported(shell: Shell) -> None:
     configure(shell, "[domains.legal]\nisolated = true\n")
     shell.remember("Use cursor-based pagination for all list endpoints")
 
@@ -104,7 +104,7 @@ def configure(shell: Shell, text: str) -> None:
     (shell.memory / "config.toml").write_text(text, encoding="utf-8")
 
 
-def test_br_20_a_memory_gets_the_given_domain_or_the_domain_of_its_agent_or_folder(
+def test_the_domain_of_a_memory_comes_from_its_option_agent_or_folder(
     shell: Shell,
 ) -> None:
     configure(
@@ -143,7 +143,7 @@ def test_a_process_in_an_isolated_domain_can_write_only_to_that_domain(shell: Sh
     assert inside["id"] != before["id"] and not inside["repeated"]
 
 
-def test_a_process_in_an_isolated_domain_sees_only_that_domain(shell: Shell) -> None:
+def test_recall_load_and_export_in_an_isolated_domain_show_only_that_domain(shell: Shell) -> None:
     configure(shell, "[domains.legal]\nisolate = true\n")
     kept = ("--type", "decision", "--domain")
     shell.remember(*kept, "legal", "Contracts are kept in PostgreSQL for ten years")
@@ -171,7 +171,7 @@ def test_a_process_in_an_isolated_domain_sees_only_that_domain(shell: Shell) -> 
     assert "Backups" in asked("history", domain="legal")  # upkeep is a person's
 
 
-def test_a_user_who_runs_recall_in_an_isolated_folder_sees_every_domain(shell: Shell) -> None:
+def test_the_user_can_recall_every_domain_in_an_isolated_folder(shell: Shell) -> None:
     shell.remember("--domain", "ops", "Backups are kept for ten days")
     configure(shell, '[domains.legal]\npaths = ["."]\nisolate = true\n')
 

@@ -20,7 +20,9 @@ from memory_fabric.models import Record
         ("journal", "foreign", "someone else, as claimed, by journal"),
     ],
 )
-def test_the_source_of_a_memory_is_described_in_words(source: str, trust: str, told: str) -> None:
+def test_a_memory_source_is_shown_as_author_channel_and_time(
+    source: str, trust: str, told: str
+) -> None:
     record = Record("note", "x", source=source, trust=trust, created_at="2026-01-15T10:00:00.000Z")
 
     assert said_by(record) == f"{told}, on 2026-01-15 10:00 UTC"

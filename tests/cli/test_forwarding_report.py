@@ -139,7 +139,7 @@ class TestStatus:
         assert "rejected 1 item, the last: The receiver finds a field wrong (422)." in told
         assert str(shell.memory / "forward" / "rejected") in told
 
-    def test_status_reports_items_waiting_for_another_receiver(self, shell: Shell) -> None:
+    def test_status_reports_items_for_a_receiver_that_is_not_configured(self, shell: Shell) -> None:
         put(shell, "a", to="https://old.example/v1/memory/ingest")
 
         told = shell.run("status").out
@@ -147,7 +147,7 @@ class TestStatus:
         assert "https://old.example/v1/memory/ingest, which is not the configured receiver" in told
         assert "No receiver is configured" in told
 
-    def test_an_error_about_the_receivers_address_mentions_the_environment_variable(
+    def test_an_invalid_receiver_url_is_reported_with_its_environment_variable(
         self, shell: Shell
     ) -> None:
         name_receiver(shell, "memory.example")
@@ -221,7 +221,7 @@ class TestDoctor:
         assert ill["state"] == "warning" and "Nothing listens" in ill["told"]
         assert "Start the receiver." in ill["remedy"]
 
-    def test_doctor_warns_about_items_dropped_from_a_full_spool(self, shell: Shell) -> None:
+    def test_doctor_warns_if_a_full_forwarding_spool_dropped_items(self, shell: Shell) -> None:
         name_receiver(shell, NOWHERE)
         put(shell, "a")
         spool.count_dropped(str(shell.memory))

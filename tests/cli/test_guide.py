@@ -61,12 +61,12 @@ def typed(shell: Shell, command: str, folder: Path) -> tuple[int | None, str]:
     return terminal.exitstatus, screen
 
 
-def test_every_command_in_the_guide_is_tested_in_this_file_or_with_the_real_client() -> None:
+def test_every_command_in_the_hooks_guide_is_covered_by_a_test() -> None:
     assert len(FROM_THE_FOLDER) == 13
     assert {c for c in COMMANDS if c.startswith("claude ")} == BY_THE_CLIENT
 
 
-def test_the_commands_of_the_guide_succeed_in_the_order_given(reader: Shell) -> None:
+def test_commands_of_the_hooks_guide_succeed_when_run_in_order(reader: Shell) -> None:
     screens: dict[str, str] = {}
     for command in FROM_THE_FOLDER:
         folder = reader.project if "--settings project" in command else ROOT

@@ -25,7 +25,7 @@ def source(shell: Shell) -> Path:
     return path
 
 
-def test_exporting_an_imported_graph_gives_the_same_bytes(shell: Shell, source: Path) -> None:
+def test_export_reproduces_an_imported_graph_byte_for_byte(shell: Shell, source: Path) -> None:
     done = shell.run("import", "memory.jsonl")
 
     assert (done.status, done.err) == (0, "")
@@ -141,7 +141,7 @@ def test_export_to_an_invalid_path_is_refused(shell: Shell, target: str) -> None
     assert not (shell.project / "none").exists()
 
 
-def test_the_option_json_is_refused_for_an_export_to_standard_output(shell: Shell) -> None:
+def test_export_to_standard_output_refuses_the_json_option(shell: Shell) -> None:
     assert shell.run("export", "--json").status == 2
 
 
@@ -158,7 +158,7 @@ def test_export_of_a_damaged_memory_writes_nothing(shell: Shell, source: Path) -
     assert not (shell.project / "copy.jsonl").exists()
 
 
-def test_importing_an_unrelated_file_is_refused_and_copies_no_lines(shell: Shell) -> None:
+def test_import_refuses_an_unrelated_json_file_and_copies_nothing(shell: Shell) -> None:
     wrong = shell.project / "settings.json"
     wrong.write_text('{\n  "theme": "dark"\n}\n', "utf-8")
 

@@ -57,9 +57,7 @@ def worked_in(shell: Shell, folder: Path) -> Path:
     return folder
 
 
-def test_a_dry_run_lists_the_memories_left_out_and_an_import_can_be_undone(
-    shell: Shell, database: Path
-) -> None:
+def test_an_import_can_be_previewed_undone_and_repeated(shell: Shell, database: Path) -> None:
     before = shell.run("import", str(database), "--dry-run")
     empty = shell.run("recall", "queue").out
     done = shell.run("import", str(database))
@@ -123,7 +121,9 @@ def test_import_without_a_path_reports_that_nothing_importable_was_found(shell: 
     assert done.out.startswith("Nothing to import for shop was found")
 
 
-def test_import_all_stores_each_project_in_its_own_memory(shell: Shell, database: Path) -> None:
+def test_import_with_option_all_stores_memories_in_their_own_projects(
+    shell: Shell, database: Path
+) -> None:
     blog = worked_in(shell, shell.project.parent / "blog")
 
     one = imported(shell.run("import", str(database), "--all", "--json"))
@@ -137,7 +137,9 @@ def test_import_all_stores_each_project_in_its_own_memory(shell: Shell, database
     assert "blog: 1 change taken back." in back
 
 
-def test_importing_for_an_ambiguous_project_needs_option_yes(shell: Shell, database: Path) -> None:
+def test_import_requires_option_yes_if_two_projects_have_the_same_name(
+    shell: Shell, database: Path
+) -> None:
     other = worked_in(shell, shell.project.parent / "b" / "shop")
 
     looked = shell.run("import", str(database), "--dry-run")
@@ -183,7 +185,9 @@ def test_import_is_refused_while_memory_is_switched_off(shell: Shell, database: 
     assert "memory-fabric on" in done.err
 
 
-def test_purge_erases_imported_words_from_every_file(shell: Shell, database: Path) -> None:
+def test_forget_with_purge_erases_an_imported_memory_from_every_file(
+    shell: Shell, database: Path
+) -> None:
     shell.run("import", str(database))
 
     done = shell.run("forget", "The queue is Redis", "--purge", "--yes")
@@ -209,7 +213,7 @@ def test_undo_reports_the_number_of_changes_of_a_large_import(shell: Shell) -> N
     assert "Service 7" in shell.run("recall", "Service 7 port").out
 
 
-def test_import_prints_a_command_that_confirms_all_rules_of_the_file(
+def test_import_prints_a_command_that_confirms_all_rules_just_imported(
     shell: Shell,
 ) -> None:
     (shell.project / "CLAUDE.md").write_text("- Tabs, not spaces\n- Never push to main\n")

@@ -27,7 +27,9 @@ def machine(tmp_path: Path, shell: Shell) -> Machine:
     return found
 
 
-def test_learn_preview_counts_sessions_and_changes_nothing(shell: Shell, machine: Machine) -> None:
+def test_learn_without_options_counts_past_sessions_and_changes_nothing(
+    shell: Shell, machine: Machine
+) -> None:
     done = shell.run("learn")
 
     assert done.status == 0
@@ -106,7 +108,9 @@ def test_learn_refuses_to_run_in_ci_or_while_memory_is_off(shell: Shell, machine
     assert done.status == 1 and "switched off" in done.err
 
 
-def test_condensed_sessions_begin_with_their_total_size(shell: Shell, machine: Machine) -> None:
+def test_learn_condensed_begins_with_the_number_and_size_of_the_sessions(
+    shell: Shell, machine: Machine
+) -> None:
     shell.run("learn", "--run")
 
     assert "2 sessions of shop: in condensed form about" in (
@@ -119,7 +123,9 @@ def test_condensed_sessions_begin_with_their_total_size(shell: Shell, machine: M
     assert shell.run("learn", "--condensed", "--json").json["sessions"] == 2
 
 
-def test_condensed_sessions_do_not_cross_isolated_domains(shell: Shell, machine: Machine) -> None:
+def test_learn_condensed_keeps_sessions_of_an_isolated_domain_separate(
+    shell: Shell, machine: Machine
+) -> None:
     legal = shell.project / "legal"
     legal.mkdir()
     machine.session(legal, "Write the contract with Acme.", "Done.")
@@ -155,9 +161,7 @@ def test_status_counts_read_and_unread_transcripts(shell: Shell, machine: Machin
     assert told["read_until"] and told["next_deletion"] == ""
 
 
-def test_purged_words_of_past_sessions_are_erased_and_not_learned_again(
-    shell: Shell, machine: Machine
-) -> None:
+def test_learn_does_not_store_purged_words_again(shell: Shell, machine: Machine) -> None:
     word = "tangerine-walrus"
     steps = fixed(f"deploy --as {word}", f"E   RuntimeError: {word} was refused by it", "gate.py")
     machine.session(shell.project, f"Log in as {word} at the gateway.", *steps, f"{word} works.")
@@ -184,7 +188,7 @@ def test_learn_reports_that_there_are_no_sessions(shell: Shell) -> None:
     assert "transcript" not in shell.run("status").out
 
 
-def test_undo_reverts_one_learned_change_or_the_projects_whole_learn_run(
+def test_undo_can_revert_one_learned_memory_or_a_whole_learn_run(
     shell: Shell, machine: Machine
 ) -> None:
     noted = "Done.\n\nNoted fact: The shop's totals are in cents."
@@ -259,7 +263,7 @@ def test_undoing_a_learn_run_keeps_accepted_proposals(shell: Shell, machine: Mac
     assert shell.run("recall", "semicolons").status == 3
 
 
-def test_status_shows_no_start_date_while_the_oldest_session_is_unread(
+def test_status_shows_no_false_start_date_if_the_oldest_session_is_unread(
     shell: Shell, machine: Machine
 ) -> None:
     shell.run("learn", "--run")
@@ -270,7 +274,7 @@ def test_status_shows_no_start_date_while_the_oldest_session_is_unread(
     assert "memory has 2 of " in told and "1970" not in told
 
 
-def test_learn_in_a_project_without_proposals_shows_proposals_of_other_projects(
+def test_learn_shows_proposals_of_other_projects_if_this_project_has_none(
     shell: Shell, machine: Machine
 ) -> None:
     proposed(shell, machine)
@@ -308,7 +312,7 @@ def test_proposals_of_an_isolated_domain_are_shown_only_in_that_domain(
     assert "Acme" in run_here(("candidates",), shell.environ, legal).out
 
 
-def test_learn_does_not_claim_to_have_stored_sessions_that_are_too_old(shell: Shell) -> None:
+def test_learn_reports_that_sessions_older_than_90_days_were_not_stored(shell: Shell) -> None:
     machine = Machine(shell.user_home.parent)
     machine.session(shell.project, ASKED, ANSWER, days_ago=200)
 

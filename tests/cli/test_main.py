@@ -23,7 +23,7 @@ def test_help_lists_every_command(shell: Shell) -> None:
     assert {command.name for command in COMMANDS} <= listed
 
 
-def test_help_fits_80_columns_and_shows_full_summaries_in_groups(shell: Shell) -> None:
+def test_help_shows_full_command_summaries_in_groups_within_80_columns(shell: Shell) -> None:
     shown = shell.run("--help").out
 
     words = " ".join(shown.split())
@@ -103,7 +103,7 @@ def test_a_user_error_prints_one_line_with_exit_code_2(
         (("import", "absent.jsonl"), 3, "not_found", "absent.jsonl"),
     ],
 )
-def test_with_option_json_an_error_is_an_object_with_code_name_and_remedy(
+def test_the_json_option_prints_an_error_with_code_name_and_remedy(
     shell: Shell, words: tuple[str, ...], status: int, code: str, name: str
 ) -> None:
     done = shell.run(*words, "--json")
@@ -116,7 +116,7 @@ def test_with_option_json_an_error_is_an_object_with_code_name_and_remedy(
     assert error["remedy"]
 
 
-def test_the_word_json_after_a_double_dash_is_not_read_as_an_option(shell: Shell) -> None:
+def test_json_after_a_double_dash_is_an_argument_and_not_an_option(shell: Shell) -> None:
     done = shell.run("why", "--", "--json")
 
     assert done.err.startswith("memory-fabric: ")
@@ -142,7 +142,7 @@ def test_an_invalid_config_file_is_reported_in_one_line(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize("command", ["status", "doctor", "domains", "recall"])
-def test_an_invalid_config_file_that_isolates_domains_is_reported_with_the_effect(
+def test_the_error_for_a_broken_isolation_config_says_that_memory_is_off(
     shell: Shell, command: str
 ) -> None:
     shell.memory.mkdir(parents=True)
@@ -188,7 +188,7 @@ def loaded_by(*words: str) -> set[str]:
     return set(done.stdout.split())
 
 
-def test_listing_the_commands_imports_neither_command_modules_nor_the_store() -> None:
+def test_listing_commands_does_not_import_the_commands_or_the_database() -> None:
     for words in ([], ["--help"], ["rember"]):
         loaded = loaded_by(*words)
 
@@ -198,7 +198,9 @@ def test_listing_the_commands_imports_neither_command_modules_nor_the_store() ->
 
 
 @pytest.mark.parametrize("words", [("recall", "--help"), ("project", "--help")])
-def test_command_help_does_not_import_the_switches_or_rich_tables(words: tuple[str, ...]) -> None:
+def test_command_help_does_not_import_the_on_off_commands_or_rich_tables(
+    words: tuple[str, ...],
+) -> None:
     assert not {"memory_fabric.cli.commands.switches", "rich.table"} & loaded_by(*words)
 
 
@@ -217,7 +219,7 @@ def test_the_help_of_recall_imports_no_heavy_module(heavy: str) -> None:
 
 
 @pytest.mark.parametrize("command", ["serve", "viz", "share"])
-def test_the_help_of_a_command_does_not_import_rarely_used_modules(command: str) -> None:
+def test_help_for_serve_viz_and_share_imports_no_sync_or_contradiction_code(command: str) -> None:
     rare = {"memory_fabric.cli.commands.sync", "memory_fabric.capture.contradiction"}
     assert not rare & loaded_by(command, "--help")
 
@@ -232,7 +234,7 @@ def test_the_help_of_a_command_does_not_import_rarely_used_modules(command: str)
         ("acid acorn actor", "HIDDEN"),
     ],
 )
-def test_a_server_is_restarted_with_its_address_hidden_from_the_process_list(
+def test_serve_hides_the_database_address_from_the_process_list(
     typed: str, shown: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     restarted: list[list[str]] = []

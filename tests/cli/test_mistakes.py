@@ -327,7 +327,7 @@ def raw(shell: Shell, script: str, *words: str | bytes, **variables: str) -> Don
     )
 
 
-def test_closed_standard_output_is_reported_as_an_error(shell: Shell) -> None:
+def test_remember_fails_and_stores_nothing_if_standard_output_is_closed(shell: Shell) -> None:
     done = raw(shell, ">&-", *words_of("remember"))
 
     helps(done, 1)
@@ -379,7 +379,9 @@ def test_no_command_crashes_on_arguments_that_are_not_utf_8(shell: Shell, name: 
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
-def test_recall_prints_characters_that_the_encoding_lacks(shell: Shell, encoding: str) -> None:
+def test_recall_works_if_the_output_encoding_cannot_represent_a_character(
+    shell: Shell, encoding: str
+) -> None:
     shell.remember("Use 東京 as the region because ñandú")
 
     done = raw(shell, "", "recall", "region", PYTHONIOENCODING=encoding)

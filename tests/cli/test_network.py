@@ -38,7 +38,7 @@ def seen(tmp_path: Path) -> str:
     return notes.read_text("utf-8") if notes.exists() else ""
 
 
-def test_the_network_monitor_detects_a_listening_server(watched: Shell, tmp_path: Path) -> None:
+def test_the_serve_command_listens_on_a_network_socket(watched: Shell, tmp_path: Path) -> None:
     serving = watched.terminal("serve", "--port", "0")
     serving.expect("Press Ctrl-C to stop")
     serving.sendintr()

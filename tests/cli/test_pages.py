@@ -36,7 +36,7 @@ def test_markdown_pages_can_be_exported_edited_imported_and_undone(shell: Shell)
     assert "Use tabs, not spaces" in shell.run("recall", "spaces").out
 
 
-def test_importing_a_page_into_another_home_explains_the_option_mine(shell: Shell) -> None:
+def test_importing_a_page_of_another_home_suggests_option_mine(shell: Shell) -> None:
     shell.remember("--type", "rule", "Use tabs, not spaces")
     shell.run("export", "--markdown", "pages")
     home = str(shell.user_home / "other")

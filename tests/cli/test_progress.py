@@ -86,7 +86,7 @@ def large(shell: Shell) -> Shell:
     return shell
 
 
-def test_a_long_import_wipes_its_progress_bar_before_it_prints_the_result(shell: Shell) -> None:
+def test_import_erases_its_progress_bar_before_it_prints_the_result(shell: Shell) -> None:
     write_graph(shell.project / "many.jsonl", MANY)
     terminal = start_undelayed(shell, "import", "many.jsonl")
 

@@ -81,7 +81,9 @@ def test_project_list_shows_folders_and_contents_of_each_project(shell: Shell, w
     assert str(shell.project) in web.run("project", "list").out
 
 
-def test_project_link_without_yes_only_shows_its_plan(shell: Shell, web: Shell) -> None:
+def test_project_link_without_yes_shows_its_plan_and_changes_nothing(
+    shell: Shell, web: Shell
+) -> None:
     before = registry(shell)
 
     refused = web.run("project", "link", str(shell.project))
@@ -104,7 +106,7 @@ def test_project_link_accepts_an_id_key_folder_or_name(shell: Shell, web: Shell,
     assert this(web)["id"] == shop["id"]
 
 
-def test_linking_a_projects_last_folder_copies_its_memory_and_undo_removes_the_copy(
+def test_project_link_copies_a_projects_memory_and_undo_removes_the_copy(
     shell: Shell, web: Shell
 ) -> None:
     shop, was = this(shell), this(web)
@@ -137,7 +139,7 @@ def test_memories_copied_by_project_link_keep_time_and_author(shell: Shell, web:
     assert shell.run("why", "Zoë", "--json").json == before
 
 
-def test_project_link_copies_nothing_while_the_old_project_has_a_folder_left(shell: Shell) -> None:
+def test_project_link_copies_nothing_if_another_folder_still_uses_the_project(shell: Shell) -> None:
     give_remote(shell, "acme")
     clone = united(shell, "clone", "acme")
     third = beside(shell, "third")
@@ -178,7 +180,7 @@ def test_folders_keep_their_projects_after_the_registry_is_lost(shell: Shell) ->
     assert (this(clone)["id"], this(shell)["id"]) == (own, shared)
 
 
-def test_project_link_resolves_a_key_conflict_in_favour_of_either_project(shell: Shell) -> None:
+def test_project_link_can_settle_a_key_conflict_for_either_project(shell: Shell) -> None:
     give_remote(shell, "acme")
     first, clone = this(shell)["id"], beside(shell, "clone")
     second = this(clone)["id"]
@@ -242,7 +244,7 @@ def test_project_link_changes_nothing_if_the_user_answers_no(shell: Shell, web: 
     assert registry(shell) == before
 
 
-def test_each_project_undo_reverts_the_previous_project_assignment(shell: Shell) -> None:
+def test_repeated_project_undo_reverts_one_assignment_at_a_time(shell: Shell) -> None:
     shell.remember(DECISION)
     own = this(shell)["id"]
     ids = [own]
@@ -262,7 +264,9 @@ def test_each_project_undo_reverts_the_previous_project_assignment(shell: Shell)
     assert last.status == 3
 
 
-def test_an_invalid_registry_is_rebuilt_from_project_card_files(shell: Shell, web: Shell) -> None:
+def test_linked_folders_keep_their_project_after_the_registry_is_damaged(
+    shell: Shell, web: Shell
+) -> None:
     shell.run("project", "link", str(web.project), "--yes")
     both = this(shell)["id"]
     (shell.memory / "registry.json").write_text('{"keys": {"a": 1}}', "utf-8")
@@ -281,7 +285,7 @@ def test_an_invalid_registry_is_rebuilt_from_project_card_files(shell: Shell, we
         {"old": "shop-1", "keys": {}, "settled": 3},
     ],
 )
-def test_project_undo_ignores_invalid_undo_entries_in_the_registry(
+def test_project_undo_changes_nothing_if_its_registry_entry_is_invalid(
     shell: Shell, web: Shell, note: dict[str, Any]
 ) -> None:
     shell.run("project", "link", str(web.project), "--yes")
@@ -298,7 +302,9 @@ def test_project_undo_ignores_invalid_undo_entries_in_the_registry(
     assert sorted(path.name for path in (shell.memory / "projects").iterdir()) == before
 
 
-def test_a_project_link_that_failed_on_a_lock_is_not_retried(shell: Shell, web: Shell) -> None:
+def test_sync_does_not_retry_a_project_link_that_met_a_locked_database(
+    shell: Shell, web: Shell
+) -> None:
     database = shell.memory / "projects" / this(web)["id"] / "graph.db"
     own = this(shell)["id"]
     connection = sqlite3.connect(database)

@@ -52,7 +52,7 @@ def old(shell: Shell) -> Shell:
     return shell
 
 
-def test_stale_without_results_exits_with_code_3_and_shows_the_age_limits(shell: Shell) -> None:
+def test_stale_exits_with_code_3_and_shows_age_limits_if_nothing_is_stale(shell: Shell) -> None:
     shell.remember(DECISION)
 
     done = shell.run("stale")
@@ -62,7 +62,7 @@ def test_stale_without_results_exits_with_code_3_and_shows_the_age_limits(shell:
     assert shell.run("stale", "--json").json["stale"] == []
 
 
-def test_br_10_stale_shows_type_age_last_observation_and_id_of_a_memory(old: Shell) -> None:
+def test_stale_shows_type_age_last_observation_and_id_of_a_memory(old: Shell) -> None:
     done = old.run("stale", "--type", "decision")
     found = old.run("stale", "--type", "decision", "--json").json["stale"][0]
 
@@ -77,7 +77,7 @@ def test_br_10_stale_shows_type_age_last_observation_and_id_of_a_memory(old: She
     ("kind", "limit"),
     [("technology", 120), ("pattern", 180), ("preference", 365), ("component", 90)],
 )
-def test_br_10_an_entity_becomes_stale_after_the_age_limit_of_its_type(
+def test_an_entity_becomes_stale_after_the_age_limit_of_its_type(
     shell: Shell, kind: str, limit: int
 ) -> None:
     create(shell, entity("it", kind, "once said"))
@@ -126,7 +126,7 @@ def test_entities_mentioned_by_a_current_record_are_not_stale(shell: Shell) -> N
     assert shell.run("stale").status == 3
 
 
-def test_options_older_than_and_limit_restrict_the_list_of_stale_memories(shell: Shell) -> None:
+def test_the_stale_list_can_be_limited_by_age_and_length(shell: Shell) -> None:
     create(shell, entity("older", "pattern", "x"))
     age(shell.database, 10)
     create(shell, entity("younger", "pattern", "y"))
@@ -149,7 +149,7 @@ def test_prune_without_yes_previews_and_changes_nothing(old: Shell) -> None:
     assert old.run("export").out == before
 
 
-def test_prune_removes_only_stale_memories_from_every_tier(old: Shell) -> None:
+def test_prune_removes_only_stale_memories_from_database_and_memory_md(old: Shell) -> None:
     done = old.run("prune", "--yes")
 
     assert done.status == 0, done.err
@@ -185,7 +185,7 @@ def test_one_undo_restores_all_pruned_project_and_user_memories_byte_for_byte(ol
     assert old.notes.read_bytes() == notes
 
 
-def test_undoing_the_undo_of_a_prune_prunes_again(old: Shell) -> None:
+def test_undoing_the_undo_of_a_prune_removes_the_memories_again(old: Shell) -> None:
     old.remember("--scope", "user", PREFERENCE)
     age(old.memory / "user.db", 400)
     told = old.run("prune", "--yes", "--json").json

@@ -81,7 +81,7 @@ def test_the_queue_lists_waiting_texts_and_failed_texts_with_their_errors(
     assert list(listed(shell, "--limit", "1")) == [broken]
 
 
-def test_queue_work_once_processes_waiting_texts_and_queue_done_lists_them(
+def test_queue_work_with_option_once_processes_the_waiting_texts(
     shell: Shell, memory: Memory
 ) -> None:
     id_ = send(memory)
@@ -110,7 +110,7 @@ def test_queue_show_prints_a_received_text_and_the_records_created_from_it(
     assert record.status == 0
 
 
-def test_queue_show_hides_a_secret_stored_before_its_redaction_rule_existed(
+def test_queue_show_redacts_a_secret_that_was_stored_unredacted(
     shell: Shell, memory: Memory
 ) -> None:
     id_ = send(memory, "the key is KEY", key_decisions=("use KEY",))
@@ -126,7 +126,9 @@ def test_queue_show_hides_a_secret_stored_before_its_redaction_rule_existed(
         assert secret not in shown.out
 
 
-def test_queue_retry_retries_one_failed_text_or_all(shell: Shell, memory: Memory) -> None:
+def test_queue_retry_puts_one_or_all_failed_texts_back_in_the_queue(
+    shell: Shell, memory: Memory
+) -> None:
     first, second = dead(memory), dead(memory, "another text came in")
     done = shell.run("queue", "retry", first[-8:])
     assert (done.status, done.err) == (0, "")

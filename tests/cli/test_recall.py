@@ -17,7 +17,7 @@ def filled(shell: Shell) -> Shell:
     return shell
 
 
-def test_br_6_recall_json_has_the_required_fields(filled: Shell) -> None:
+def test_recall_json_contains_totals_and_results_sorted_by_score(filled: Shell) -> None:
     answer = filled.run("recall", "--json", "which pagination for list endpoints?").json
 
     assert {"query", "total_results", "sources", "results"} <= set(answer)
@@ -62,7 +62,7 @@ def test_a_repeated_filter_option_matches_any_of_its_values(filled: Shell) -> No
     assert shown.splitlines()[0] == "[Domain-Filtered Memory (expert_domain=ops)]"
 
 
-def test_recall_shows_its_filter_if_nothing_matches(filled: Shell) -> None:
+def test_recall_that_finds_nothing_states_which_filters_were_applied(filled: Shell) -> None:
     done = filled.run("recall", "pagination", "--domain", "ops", "--since", "30d")
 
     assert done.status == 3
@@ -151,7 +151,7 @@ def test_why_shows_author_source_project_tiers_and_time_of_a_record(filled: Shel
     assert "ann, by cli, on 20" in filled.run("why", id_).out
 
 
-def test_why_lists_the_session_and_agent_that_received_a_record(filled: Shell) -> None:
+def test_why_shows_which_session_and_subagent_were_shown_a_record(filled: Shell) -> None:
     # Else MEMORY.md shows it, and the hook has nothing to add.
     told = {"CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1"}
     filled.run("remember", "PostgreSQL migration scripts live in db/", **told)
@@ -167,7 +167,7 @@ def test_why_lists_the_session_and_agent_that_received_a_record(filled: Shell) -
     assert [(g["session"], g["agent"], g["channel"]) for g in gifts] == [("s9", "a1", "subagent")]
 
 
-def test_recall_explain_shows_scores_and_why_a_prompt_would_get_no_memories(filled: Shell) -> None:
+def test_recall_explain_shows_scores_or_why_nothing_would_be_recalled(filled: Shell) -> None:
     told = filled.run("recall", "--explain", "which pagination for list endpoints?")
 
     assert "1. " in told.out and DECISION in told.out
@@ -180,7 +180,7 @@ def test_recall_explain_shows_scores_and_why_a_prompt_would_get_no_memories(fill
     )
 
 
-def test_recall_explain_as_json_contains_score_parts_and_searched_words(filled: Shell) -> None:
+def test_recall_explain_prints_searched_words_and_score_parts_as_json(filled: Shell) -> None:
     answer = filled.run("recall", "--explain", "--json", "which pagination?").json
 
     assert [w["word"] for w in answer["searched"]] == ["pagination"]
@@ -198,7 +198,7 @@ def test_recall_reports_that_no_memory_contains_an_exact_phrase(filled: Shell) -
     assert "nothing holds “endpoints cursor”" in done.out
 
 
-def test_recall_with_only_filters_respects_an_excluded_word(shell: Shell) -> None:
+def test_recall_with_a_type_filter_omits_memories_with_an_excluded_word(shell: Shell) -> None:
     shell.remember("We use Redis for sessions because it is quick")
     shell.remember("We use Zig for the parser because it starts quickly")
 

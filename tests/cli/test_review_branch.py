@@ -94,7 +94,7 @@ def test_the_report_of_a_branch_without_new_records_lists_nothing(clone: Clone) 
     assert "Nothing." in clone.report().out
 
 
-def test_a_branch_report_lists_forgotten_records_and_unreadable_lines(clone: Clone) -> None:
+def test_a_branch_report_lists_forgotten_records_and_counts_invalid_lines(clone: Clone) -> None:
     clone.commit({"id": KAFKA["id"], "forgotten": True}, {"what": "no record"})
 
     shown = clone.report("main").out

@@ -36,7 +36,7 @@ def test_the_rules_command_exits_with_code_3_if_there_are_no_rules(shell: Shell)
     assert shell.run("rules").status == 3
 
 
-def test_rules_are_listed_with_the_calls_they_bind_and_their_effects(shell: Shell) -> None:
+def test_each_rule_is_listed_with_its_effect_and_the_tool_calls_it_covers(shell: Shell) -> None:
     asks, tells = keep(shell, SERVER, "npm run dev"), keep(shell, STYLE, "src/api/**")
     nothing = keep(shell, "Lists are paged by cursors", "working on lists")
 
@@ -76,7 +76,7 @@ def test_each_effect_of_a_rule_can_be_set_and_undone(shell: Shell) -> None:
     assert effects(shell) == {id_: ["deny"]}
 
 
-def test_a_lifted_rule_applies_to_no_call_until_its_effect_is_set_again(shell: Shell) -> None:
+def test_a_lifted_rule_has_no_effect_until_a_new_effect_is_set(shell: Shell) -> None:
     id_ = keep(shell, SERVER, "npm run dev")
 
     assert shell.run("rules", "lift", id_).status == 0
@@ -89,7 +89,7 @@ def test_a_lifted_rule_applies_to_no_call_until_its_effect_is_set_again(shell: S
     assert effects(shell) == {id_: ["tell"]}
 
 
-def test_rules_deny_for_a_rule_bound_to_no_call_explains_how_to_bind_it(shell: Shell) -> None:
+def test_rules_deny_refuses_a_rule_without_tool_calls_and_gives_a_remedy(shell: Shell) -> None:
     id_ = keep(shell, "Lists are paged by cursors", "working on lists")
 
     done = shell.run("rules", "deny", id_)
@@ -110,7 +110,7 @@ def test_the_model_cannot_change_the_effect_of_a_rule(shell: Shell) -> None:
     assert effects(shell) == {id_: ["ask"]}
 
 
-def test_remember_prints_which_calls_a_new_rule_is_bound_to(shell: Shell) -> None:
+def test_remember_prints_which_paths_and_activities_a_new_rule_covers(shell: Shell) -> None:
     bound = shell.run("remember", STYLE, "--type", "rule", "--when", "src/api/**, commit")
     unbound = shell.run("remember", SERVER, "--type", "rule", "--when", "working on lists")
 
@@ -118,7 +118,7 @@ def test_remember_prints_which_calls_a_new_rule_is_bound_to(shell: Shell) -> Non
     assert "binds no call" in unbound.out
 
 
-def test_commands_required_by_a_rule_can_be_set_changed_and_removed(shell: Shell) -> None:
+def test_commands_required_before_a_call_can_be_set_changed_and_removed(shell: Shell) -> None:
     done = shell.run(
         "remember", "Tests pass before commits", "--type", "rule", "--when", "commit",
         "--first", "`make check`", "--json",
@@ -147,7 +147,7 @@ def test_commands_required_by_a_rule_can_be_set_changed_and_removed(shell: Shell
         (("--when", "working on lists", "--first", "pytest"), "--when"),
     ],
 )
-def test_required_commands_that_cannot_be_enforced_are_refused_with_a_remedy(
+def test_remember_refuses_required_commands_of_a_rule_it_cannot_enforce(
     shell: Shell, options: tuple[str, ...], named: str
 ) -> None:
     done = shell.run("remember", "Tests pass before commits", "--type", "rule", *options)
@@ -156,7 +156,7 @@ def test_required_commands_that_cannot_be_enforced_are_refused_with_a_remedy(
     assert shell.run("rules").status == 3
 
 
-def test_required_commands_are_refused_for_a_rule_bound_to_no_call(shell: Shell) -> None:
+def test_edit_refuses_required_commands_for_a_rule_without_tool_calls(shell: Shell) -> None:
     id_ = keep(shell, STYLE, "")
 
     done = shell.run("edit", id_, "--first", "pytest")

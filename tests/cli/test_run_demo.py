@@ -57,7 +57,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Told:
     return Told(done, [path for path in folder.rglob("*") if path.parent != folder])
 
 
-def test_the_demo_tells_a_two_day_story_and_shows_the_install_commands(demo: Told) -> None:
+def test_the_demo_shows_two_days_of_work_and_the_install_commands(demo: Told) -> None:
     done = demo.done
 
     assert done.returncode == 0, done.stdout + done.stderr
@@ -125,7 +125,7 @@ def test_the_demo_fails_without_the_plugin_folder(bare: dict[str, str], tmp_path
     assert "hooks.json" in done.stderr
 
 
-def test_the_demo_reports_the_required_python_if_none_is_found(tmp_path: Path) -> None:
+def test_the_demo_names_the_required_python_version_if_python_is_missing(tmp_path: Path) -> None:
     programs = tmp_path / "programs"
     programs.mkdir()
     for name in ("dirname", "sh"):

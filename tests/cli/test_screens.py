@@ -91,7 +91,7 @@ def columns(lines: list[str], first: str) -> Iterator[tuple[str, list[str]]]:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )
-def test_each_table_fits_the_screen_and_has_no_empty_columns(
+def test_each_table_fits_an_80_column_screen_without_empty_columns(
     known: Shell, words: tuple[str, ...], first: str, names: list[str]
 ) -> None:
     lines = screen(known, *words)

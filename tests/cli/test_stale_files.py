@@ -53,7 +53,7 @@ def test_stale_with_files_omits_memories_without_changed_files(shell: Shell) -> 
     )
 
 
-def test_a_record_confirmed_by_review_holds_is_no_longer_stale(changed: Shell) -> None:
+def test_a_stale_record_that_the_user_confirms_is_no_longer_stale(changed: Shell) -> None:
     (one,) = changed.run("stale", "--json").json["changed_files"]
 
     assert changed.run("review", "--holds", one["short_id"]).status == 0

@@ -47,7 +47,7 @@ def test_an_invalid_timestamp_is_shown_unchanged() -> None:
     assert ago("long", 0.0) == "long"
 
 
-def test_status_as_json_has_the_documented_fields_for_each_tier(filled: Shell) -> None:
+def test_status_json_has_the_documented_fields_for_each_storage_tier(filled: Shell) -> None:
     found = filled.run("status", "--json").json["tiers"]
 
     always = {"tier", "state", "where", "counts", "written_at", "read_at", "queue", "findings"}
@@ -100,7 +100,7 @@ def test_merge_conflict_markers_are_reported_with_line_numbers_and_remedy(filled
     ("count", "age_s", "state"),
     [(50, 0, "healthy"), (51, 0, "degraded"), (1, 3500, "healthy"), (1, 3700, "degraded")],
 )
-def test_br_17_a_queue_over_its_limit_degrades_the_graph_and_local_tiers(
+def test_status_is_degraded_only_if_the_queue_exceeds_its_length_or_age(
     filled: Shell, place: str, count: int, age_s: int, state: str
 ) -> None:
     folder = journal_of(filled).parent if place == "project" else filled.memory / "local"
@@ -117,7 +117,7 @@ def test_br_17_a_queue_over_its_limit_degrades_the_graph_and_local_tiers(
         assert "memory-fabric sync" in graph["findings"][0]["remedy"]
 
 
-def test_an_incomplete_line_of_the_operations_journal_degrades_the_graph(filled: Shell) -> None:
+def test_status_names_the_incomplete_line_of_the_operations_journal(filled: Shell) -> None:
     journal = filled.database.with_name("operations.jsonl")
     with journal.open("a", encoding="utf-8") as stream:
         stream.write("{torn\n")
@@ -177,7 +177,7 @@ def test_repair_does_not_restore_forgotten_records_to_the_journal(filled: Shell)
     assert not journal_of(filled).exists()
 
 
-def test_a_memory_md_that_cannot_be_updated_is_reported(filled: Shell) -> None:
+def test_status_reports_that_memory_md_cannot_be_updated(filled: Shell) -> None:
     filled.notes.write_text(filled.notes.read_text().replace("<!-- memory-fabric:end -->\n", ""))
 
     found = tier(filled, "native")
@@ -188,7 +188,7 @@ def test_a_memory_md_that_cannot_be_updated_is_reported(filled: Shell) -> None:
     )
 
 
-def test_status_prints_one_line_for_each_tier_and_each_finding(filled: Shell) -> None:
+def test_status_prints_one_line_for_each_storage_tier_and_each_problem(filled: Shell) -> None:
     with journal_of(filled).open("a", encoding="utf-8") as stream:
         stream.write("{torn\n")
 
@@ -205,7 +205,7 @@ def test_status_prints_one_line_for_each_tier_and_each_finding(filled: Shell) ->
     assert lines[-1].startswith("No backup yet")
 
 
-def test_status_does_not_report_a_memory_md_that_never_existed(shell: Shell) -> None:
+def test_status_reports_no_problem_if_memory_md_was_never_created(shell: Shell) -> None:
     shell.run("remember", "--scope", "user", "I prefer tabs over spaces in Go files")
     shell.run("sync")
     other = shell.project.parent / "other"
@@ -218,7 +218,7 @@ def test_status_does_not_report_a_memory_md_that_never_existed(shell: Shell) -> 
     assert native["findings"] == []
 
 
-def test_status_of_a_linked_clone_does_not_report_records_of_the_first_clone_as_lost(
+def test_status_of_a_clone_is_healthy_after_it_is_linked_to_its_project(
     shell: Shell,
 ) -> None:
     other = shell.project.parent / "clone"

@@ -60,7 +60,7 @@ def test_forget_deletes_several_memories_only_with_the_option_all(filled: Shell)
     assert allowed.json["forgotten"] == 2
 
 
-def test_forget_by_an_entitys_name_deletes_the_entity_but_not_its_record(filled: Shell) -> None:
+def test_forgetting_an_entity_by_name_keeps_the_record_that_mentions_it(filled: Shell) -> None:
     found = filled.run("forget", "list-endpoints", "--json").json
 
     filled.run("forget", "list-endpoints", "--yes", "--all")
@@ -72,11 +72,11 @@ def test_forget_by_an_entitys_name_deletes_the_entity_but_not_its_record(filled:
     assert (after["entities"], [r["what"] for r in after["records"]]) == ([], [DECISION])
 
 
-def test_br_17_status_is_healthy_before_anything_is_stored(shell: Shell) -> None:
+def test_status_is_healthy_before_anything_is_stored(shell: Shell) -> None:
     assert states(shell) == {"graph": "healthy", "local": "healthy", "native": "healthy"}
 
 
-def test_br_17_status_counts_the_contents_of_each_tier(filled: Shell) -> None:
+def test_status_counts_the_contents_of_each_storage_tier(filled: Shell) -> None:
     tiers = {t["tier"]: t["counts"] for t in filled.run("status", "--json").json["tiers"]}
 
     assert tiers["graph"]["records"] == 2
@@ -84,7 +84,7 @@ def test_br_17_status_counts_the_contents_of_each_tier(filled: Shell) -> None:
     assert tiers["native"] == {"shown": 2}
 
 
-def test_br_17_one_unreadable_journal_line_degrades_the_local_tier(filled: Shell) -> None:
+def test_an_unreadable_journal_line_degrades_only_the_local_tier(filled: Shell) -> None:
     with (filled.project / ".claude/memory/decisions.jsonl").open("a", encoding="utf-8") as lines:
         lines.write("{torn\n")
 
@@ -95,7 +95,7 @@ def test_br_17_one_unreadable_journal_line_degrades_the_local_tier(filled: Shell
 @pytest.mark.parametrize(
     ("count", "at"), [(51, "2999-01-01T00:00:00Z"), (1, "2020-01-01T00:00:00Z")]
 )
-def test_br_17_a_long_or_old_queue_degrades_the_graph_and_local_tiers(
+def test_status_is_degraded_if_the_queue_is_too_long_or_too_old(
     filled: Shell, count: int, at: str
 ) -> None:
     line = json.dumps(
@@ -109,7 +109,7 @@ def test_br_17_a_long_or_old_queue_degrades_the_graph_and_local_tiers(
     assert (found["graph"], found["local"]) == ("degraded", "degraded")
 
 
-def test_br_17_a_damaged_database_makes_only_the_graph_tier_unavailable(
+def test_a_damaged_database_makes_only_the_graph_tier_unavailable(
     filled: Shell,
 ) -> None:
     break_database(filled)
@@ -121,7 +121,7 @@ def test_br_17_a_damaged_database_makes_only_the_graph_tier_unavailable(
     assert "repair" in json.dumps(done.json["tiers"][0]["findings"])
 
 
-def test_br_17_a_disabled_memory_md_tier_is_unavailable_with_the_reason(
+def test_status_reports_a_disabled_memory_md_as_unavailable_with_the_reason(
     filled: Shell,
 ) -> None:
     done = filled.run("status", "--json", CLAUDE_CODE_DISABLE_AUTO_MEMORY="1")
@@ -177,7 +177,7 @@ def test_check_reports_no_problem_in_a_sound_memory(filled: Shell) -> None:
     assert filled.run("check").out == "Nothing is damaged.\n"
 
 
-def test_check_fails_for_damaged_files_but_not_for_orphaned_entities(filled: Shell) -> None:
+def test_check_fails_for_a_damaged_file_but_only_notes_orphaned_entities(filled: Shell) -> None:
     orphan(filled, "alone")
     tidy = filled.run("check")
     with (filled.project / ".claude/memory/decisions.jsonl").open("a", encoding="utf-8") as lines:
@@ -202,7 +202,7 @@ def test_repair_removes_orphaned_entities_only_with_the_option_yes(filled: Shell
     assert filled.run("repair", "--orphans", "--json").json["orphans"] == ["alone"]
 
 
-def test_entities_that_lost_their_last_relation_by_a_deletion_are_reported(filled: Shell) -> None:
+def test_forget_repair_and_check_report_entities_left_without_relations(filled: Shell) -> None:
     filled.run("remember", "ledger-service uses Kafka.")
     orphan(filled, "")
 
@@ -246,7 +246,7 @@ def test_the_project_command_shows_the_projects_name_keys_and_id(shell: Shell) -
     assert found["id"] in shell.run("project").out
 
 
-def test_off_here_stops_capture_in_this_project_until_switched_on_again(shell: Shell) -> None:
+def test_capture_can_be_switched_off_and_on_for_one_project(shell: Shell) -> None:
     off = shell.run("off", "--here", "--write")
     refused = shell.run("remember", DECISION)
     on = shell.run("on", "--here", "--write", "--json")
@@ -269,7 +269,7 @@ def test_off_reports_whether_recall_or_capture_was_already_off(shell: Shell) -> 
     assert shell.run("off", "--json").json["changed"] == []
 
 
-def test_on_here_warns_if_memory_is_still_off_for_all_projects(shell: Shell) -> None:
+def test_switching_one_project_on_warns_if_memory_is_off_everywhere(shell: Shell) -> None:
     shell.run("off")
 
     done = shell.run("on", "--here")
@@ -291,7 +291,7 @@ def test_doctor_fails_if_the_graph_database_is_damaged(filled: Shell) -> None:
     assert filled.run("doctor").status == 1
 
 
-def test_doctor_prove_runs_the_real_hooks_and_leaves_no_trace(filled: Shell) -> None:
+def test_doctor_with_option_prove_tries_the_real_hooks_and_leaves_no_data(filled: Shell) -> None:
     before = filled.run("status", "--json").json["tiers"][0]["counts"]
 
     done = filled.run("doctor", "--prove", "--json")
@@ -314,7 +314,7 @@ def test_doctor_prove_runs_the_real_hooks_and_leaves_no_trace(filled: Shell) -> 
     assert filled.run("status", "--json").json["tiers"][0]["counts"] == before
 
 
-def test_doctor_prove_fails_while_memory_is_off(shell: Shell) -> None:
+def test_doctor_with_option_prove_fails_while_memory_is_off(shell: Shell) -> None:
     done = shell.run("doctor", "--prove", "--json", MEMORY_FABRIC="off")
 
     assert done.status == 1

@@ -115,7 +115,7 @@ def test_the_depth_option_sets_how_far_a_drawing_reaches_from_the_entity(shell: 
     assert (near.count("<br/>"), farther.count("<br/>")) == (2, 3)
 
 
-def test_the_out_option_writes_to_the_given_file_or_for_a_dash_to_standard_output(
+def test_viz_writes_to_the_file_or_standard_output_given_by_option_out(
     told: Shell,
 ) -> None:
     done = told.run("viz", "--out", "memory.html", "--no-open")
@@ -130,7 +130,7 @@ def test_the_out_option_writes_to_the_given_file_or_for_a_dash_to_standard_outpu
     assert not (told.memory / "pages").exists()
 
 
-def test_the_force_option_does_not_replace_a_pipe_or_a_link_to_a_pipe(told: Shell) -> None:
+def test_viz_with_force_does_not_replace_a_named_pipe_or_a_link_to_it(told: Shell) -> None:
     pipe = told.project / "pipe"
     os.mkfifo(pipe)
     (told.project / "link").symlink_to("pipe")
@@ -201,7 +201,7 @@ def test_viz_on_a_terminal_opens_the_page_in_the_browser(told: Shell, tmp_path: 
     assert given.read_text() == snapshot(told).as_uri()
 
 
-def test_viz_opens_no_browser_with_no_open_or_without_a_display(
+def test_viz_opens_no_browser_if_told_not_to_or_without_a_display(
     told: Shell, tmp_path: Path
 ) -> None:
     asked_not_to, given = watched(told, tmp_path, "--no-open")

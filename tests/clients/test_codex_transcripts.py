@@ -94,7 +94,7 @@ def test_a_codex_transcript_is_found_with_its_session_and_folder(rollouts: Rollo
     assert found.deleted_s == 0
 
 
-def test_codex_exec_sessions_are_unattended_and_subagent_sessions_are_skipped(
+def test_codex_exec_sessions_count_as_unattended_and_subagents_are_skipped(
     rollouts: Rollouts,
 ) -> None:
     rollouts.write(source="exec")
@@ -124,7 +124,7 @@ def test_prompts_are_read_from_events_without_context_added_by_codex(rollouts: R
     assert answered.uuid.startswith(f"{SESSION}:") and answered.created_at and answered.cwd
 
 
-def test_two_events_of_one_prompt_are_one_turn_and_a_repeated_prompt_is_two_turns(
+def test_consecutive_events_of_one_codex_prompt_become_one_turn(
     rollouts: Rollouts,
 ) -> None:
     typed = {"type": "user_message", "message": "Go on", "kind": "plain"}
@@ -139,7 +139,7 @@ def test_two_events_of_one_prompt_are_one_turn_and_a_repeated_prompt_is_two_turn
     assert [turn.text for turn in rollouts.turns] == ["Go on", "Done.", "Go on"]
 
 
-def test_commands_and_patches_get_the_tool_names_used_to_detect_fixes(rollouts: Rollouts) -> None:
+def test_codex_commands_and_patches_are_read_as_bash_and_edit_calls(rollouts: Rollouts) -> None:
     patch = "*** Begin Patch\n*** Update File: a.py\n-x\n+y\n*** Add File: b.py\n+z\n*** End Patch"
     rollouts.write(
         ("response_item", shell_call("ls x")),

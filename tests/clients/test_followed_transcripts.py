@@ -55,7 +55,9 @@ def test_a_stop_event_stores_new_turns_and_changed_files(tmp_path: Path, client:
 
 
 @BOTH
-def test_a_note_in_transcript_and_stop_event_is_stored_once(tmp_path: Path, client: str) -> None:
+def test_a_note_in_both_transcript_and_stop_event_is_stored_once(
+    tmp_path: Path, client: str
+) -> None:
     other = OtherClient(client, tmp_path)
     note = "Noted decision: The reports run on PostgreSQL."
     other.converse((ANSWER, f"Done.\\n\\n{note}"))
@@ -67,7 +69,7 @@ def test_a_note_in_transcript_and_stop_event_is_stored_once(tmp_path: Path, clie
     assert (record.session, record.evidence["client"]) == (SESSION, client)
 
 
-def test_sessions_of_codex_exec_are_unattended(tmp_path: Path) -> None:
+def test_records_of_a_codex_exec_session_do_not_get_the_users_trust(tmp_path: Path) -> None:
     codex = OtherClient("codex", tmp_path)
     codex.converse(('"source": "cli"', '"source": "exec"'))
     said = "The workers use Redis because pagination was slow"
@@ -81,7 +83,9 @@ def test_sessions_of_codex_exec_are_unattended(tmp_path: Path) -> None:
 
 
 @BOTH
-def test_claude_code_also_reads_transcripts_of_other_clients(tmp_path: Path, client: str) -> None:
+def test_a_claude_code_session_start_reads_transcripts_of_other_clients(
+    tmp_path: Path, client: str
+) -> None:
     other = OtherClient(client, tmp_path)
     other.fire("SessionStart")
     other.fire("UserPromptSubmit", prompt=PROMPT[client])

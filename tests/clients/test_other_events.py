@@ -87,7 +87,7 @@ def test_the_session_start_shows_stored_records(tmp_path: Path, client: str) -> 
 
 
 @pytest.mark.parametrize("client", OTHERS)
-def test_a_prompt_recalls_memories_unless_the_client_accepts_no_context(
+def test_a_prompt_recalls_memories_in_every_client_that_accepts_context(
     tmp_path: Path, client: str
 ) -> None:
     other = OtherClient(client, tmp_path)
@@ -123,7 +123,9 @@ def test_a_note_in_the_last_message_is_stored_with_its_client(tmp_path: Path, cl
 
 
 @pytest.mark.parametrize("client", OTHERS)
-def test_records_shown_by_claude_code_reach_other_clients_too(tmp_path: Path, client: str) -> None:
+def test_records_in_the_memory_md_of_claude_code_reach_other_clients(
+    tmp_path: Path, client: str
+) -> None:
     other = OtherClient(client, tmp_path)
     store(other, DECISION)
     claude = {**other.person, "CLAUDE_PROJECT_DIR": str(other.project)}
@@ -172,7 +174,9 @@ def test_rules_apply_to_files_patched_by_a_codex_shell_command(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("client", ["codex", "gemini", "cursor"])
-def test_a_rule_is_sent_as_context_if_a_client_cannot_ask(tmp_path: Path, client: str) -> None:
+def test_a_rule_refuses_a_call_if_its_client_cannot_ask_the_user(
+    tmp_path: Path, client: str
+) -> None:
     other = OtherClient(client, tmp_path)
     call = {"codex": "PreToolUse.Bash", "gemini": "BeforeTool.run_shell_command"}
     rule = "Never run `npm publish`"
@@ -218,7 +222,7 @@ def test_an_empty_prompt_between_two_tool_calls_is_ignored(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(("client", "name"), EVERY_EVENT)
-def test_the_client_is_recognised_by_its_event_and_environment_variables(
+def test_each_event_identifies_its_client_unless_a_variable_names_another(
     tmp_path: Path, client: str, name: str
 ) -> None:
     other = OtherClient(client, tmp_path)

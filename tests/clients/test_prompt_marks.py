@@ -24,7 +24,7 @@ def entries() -> list[dict[str, Any]]:
     return [json.loads(line) for line in RECORDED.read_text("utf-8").splitlines()]
 
 
-def test_transcript_fields_distinguish_typed_from_scheduled_prompts() -> None:
+def test_recorded_transcripts_distinguish_typed_from_scheduled_prompts() -> None:
     marks = {
         entry["message"]["content"]: (
             entry["promptSource"],
@@ -84,20 +84,20 @@ def later(entry: dict[str, Any], **marks: object) -> str:
     ],
     ids=str,
 )
-def test_prompts_with_unknown_origin_fields_of_a_newer_client_are_not_trusted(
+def test_a_prompt_of_unknown_origin_from_a_newer_client_is_not_trusted(
     marks: dict[str, object],
 ) -> None:
     assert {later(entry, **marks) for entry in entries() if "promptSource" in entry} == {"machine"}
 
 
-def test_prompts_with_known_origin_fields_are_trusted_in_newer_clients() -> None:
+def test_a_prompt_that_a_newer_client_marks_as_typed_is_trusted() -> None:
     first = entries()[0]
 
     assert later(first, promptSource="typed", turnOrigin="human") == prompts.TYPED
     assert later(first, turnOrigin="human", origin={"kind": "human"}) == prompts.TYPED
 
 
-def test_prompts_without_origin_fields_are_trusted_up_to_the_newest_tested_release() -> None:
+def test_unmarked_prompts_are_trusted_up_to_the_newest_tested_client() -> None:
     newest = ".".join(map(str, MEASURED))
 
     assert f"newer than {newest} " in (RECORDED.parents[2] / "docs/hooks.md").read_text("utf-8")
@@ -105,7 +105,7 @@ def test_prompts_without_origin_fields_are_trusted_up_to_the_newest_tested_relea
     assert later(entries()[0], version="") == prompts.TYPED
 
 
-def test_a_scheduled_prompt_is_recognised_by_the_transcript_entry_before_it(tmp_path: Path) -> None:
+def test_a_scheduled_prompt_is_recognised_by_the_preceding_transcript_entry(tmp_path: Path) -> None:
     lines = RECORDED.read_text("utf-8").splitlines(keepends=True)
     path = tmp_path / "transcript.jsonl"
     shown = []
@@ -120,7 +120,7 @@ def test_a_scheduled_prompt_is_recognised_by_the_transcript_entry_before_it(tmp_
     assert before_prompt(str(path), "notes off") == ""
 
 
-def test_a_tool_counts_as_running_if_the_transcript_end_has_no_message(tmp_path: Path) -> None:
+def test_a_tool_is_assumed_to_be_running_if_the_last_entry_is_too_large(tmp_path: Path) -> None:
     path = tmp_path / "transcript.jsonl"
     path.write_text(json.dumps({"type": "assistant", "message": {"content": "x" * (200 << 10)}}))
 

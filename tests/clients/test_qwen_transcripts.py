@@ -48,7 +48,7 @@ def read(chats: Path, *entries: dict[str, Any]) -> list[Turn]:
     return Reader(found)(str(path), 0, "", 1 << 20, max_said=1 << 20).turns
 
 
-def test_prompts_and_answers_become_turns_but_qwens_own_entries_do_not(chats: Path) -> None:
+def test_only_prompts_and_answers_of_a_qwen_transcript_become_turns(chats: Path) -> None:
     asked, answered = read(
         chats,
         entry(1, "user", [{"text": "Write it"}], provenance="real_user"),
@@ -63,7 +63,7 @@ def test_prompts_and_answers_become_turns_but_qwens_own_entries_do_not(chats: Pa
     assert answered.created_at == "2026-11-23T08:42:04.591Z"
 
 
-def test_commands_and_changes_get_the_tool_names_used_to_detect_fixes(chats: Path) -> None:
+def test_qwen_commands_and_edits_are_read_as_bash_and_edit_calls(chats: Path) -> None:
     call = {"id": "c0", "name": "run_shell_command", "args": {"command": "ls x; exit 3"}}
     answer = {"id": "c0", "name": "run_shell_command", "response": {"error": OUTPUT}}
     edit = {"id": "c1", "name": "edit", "args": {"file_path": "/home/ann/shop/a.py"}}
@@ -87,7 +87,7 @@ def test_commands_and_changes_get_the_tool_names_used_to_detect_fixes(chats: Pat
     assert turns[1].text == ""
 
 
-def test_copied_entries_of_a_forked_session_belong_to_the_original_session(chats: Path) -> None:
+def test_entries_copied_into_a_forked_qwen_session_keep_their_original_session(chats: Path) -> None:
     forked = {"sessionId": "parent", "messageUuid": "x"}
     [turn] = read(chats, entry(1, "user", [{"text": "Write it"}], forkedFrom=forked))
 

@@ -162,7 +162,7 @@ def test_a_line_of_gigabytes_is_skipped_in_several_reads(
     assert texts == ["two"]
 
 
-def test_an_unfinished_line_above_the_size_limit_is_not_skipped_yet(
+def test_an_unfinished_line_above_the_size_limit_is_left_for_the_next_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(transcript, "MAX_LINE_BYTES", 1000)
@@ -171,7 +171,7 @@ def test_an_unfinished_line_above_the_size_limit_is_not_skipped_yet(
     assert read_turns(str(path))[1:] == (len(entry("one")), 0)
 
 
-def test_a_read_ends_after_the_last_complete_answer_within_the_byte_limit(tmp_path: Path) -> None:
+def test_a_limited_read_ends_after_the_last_complete_answer(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     answered = entry("Go on.") + entry("Done.", role="assistant")
     path.write_bytes(answered + entry("And now?") + entry("One.", role="assistant") * 2)
@@ -202,7 +202,7 @@ def test_a_read_ends_after_the_last_complete_answer_within_the_byte_limit(tmp_pa
     ],
     ids=lambda line: line.decode()[:60],
 )
-def test_entries_that_are_not_dialogue_are_skipped_without_counting_as_bad(
+def test_entries_without_dialogue_are_skipped_and_not_counted_as_errors(
     tmp_path: Path, line: bytes
 ) -> None:
     path = tmp_path / "t.jsonl"
@@ -210,7 +210,7 @@ def test_entries_that_are_not_dialogue_are_skipped_without_counting_as_bad(
     assert read_turns(str(path)) == ([], len(line), 0)
 
 
-def test_content_blocks_of_an_entry_become_text_tools_and_results_of_a_turn(tmp_path: Path) -> None:
+def test_a_turn_contains_the_text_tool_calls_and_results_of_its_entry(tmp_path: Path) -> None:
     blocks = [
         {"type": "thinking", "thinking": "hm"},
         {"type": "text", "text": "first"},
@@ -303,7 +303,7 @@ class TestLastSaid:
         assert transcript.last_said(str(path), 2) == [("u3", "text 3"), ("u4", "text 4")]
 
     @pytest.mark.parametrize("size", [7, 64, 300, 1 << 20])
-    def test_messages_are_complete_for_every_size_of_the_blocks_read(
+    def test_the_last_messages_are_read_completely_with_any_block_size(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
     ) -> None:
         monkeypatch.setattr(transcript, "TAIL_BYTES", size)
@@ -314,7 +314,9 @@ class TestLastSaid:
 
         assert [text for _, text in said] == [f"Grüße {n} ✓" * n for n in range(1, 9)]
 
-    def test_malformed_and_incomplete_lines_are_skipped(self, tmp_path: Path) -> None:
+    def test_the_last_messages_are_found_despite_malformed_and_incomplete_lines(
+        self, tmp_path: Path
+    ) -> None:
         path = tmp_path / "t.jsonl"
         torn = self.entry(2, "half of it")[:-9]
         lines = [self.entry(0, "first"), '{"assistant": broken', "\x00\xff", self.entry(1, "last")]

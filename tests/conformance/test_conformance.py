@@ -82,7 +82,7 @@ REPLACED = {
 
 
 @pytest.mark.parametrize("wall", DROPPED)
-def test_a_conformance_check_fails_if_its_schema_rule_is_removed(
+def test_conformance_checks_detect_a_removed_schema_rule(
     own_postgres_store: PostgresStore, wall: str
 ) -> None:
     sql, check = DROPPED[wall]
@@ -93,7 +93,7 @@ def test_a_conformance_check_fails_if_its_schema_rule_is_removed(
 
 
 @pytest.mark.parametrize("wall", REPLACED)
-def test_a_conformance_check_fails_if_its_sql_condition_is_removed(
+def test_conformance_checks_detect_a_removed_condition_in_an_sql_function(
     own_postgres_store: PostgresStore, wall: str
 ) -> None:
     function, of, by, check = REPLACED[wall]
@@ -105,7 +105,7 @@ def test_a_conformance_check_fails_if_its_sql_condition_is_removed(
         check(own_postgres_store)
 
 
-def test_the_conformance_check_of_authors_fails_if_authors_are_not_stored(
+def test_conformance_checks_detect_unmarked_statements_of_other_authors(
     postgres_store: PostgresStore, monkeypatch: Patch
 ) -> None:
     monkeypatch.setattr(rows, "FOREIGN", rows.BY_TOOL)
@@ -114,7 +114,7 @@ def test_the_conformance_check_of_authors_fails_if_authors_are_not_stored(
         checks.what_others_say_is_marked(postgres_store)
 
 
-def test_the_conformance_check_of_domains_fails_if_writes_are_not_limited(
+def test_conformance_checks_detect_writes_into_another_domain(
     own_postgres_store: PostgresStore, monkeypatch: Patch
 ) -> None:
     monkeypatch.setattr(TeamMemory, "domain_of", lambda _, stated: stated)
@@ -133,7 +133,7 @@ def test_the_conformance_check_of_domains_fails_if_writes_are_not_limited(
 @pytest.mark.parametrize(
     "check", [checks.undo_restores_what_was_taken_back, checks.undo_restores_what_was_replaced]
 )
-def test_the_conformance_check_of_undo_fails_if_the_old_value_is_lost(
+def test_conformance_checks_detect_an_undo_that_does_not_restore_the_old_value(
     postgres_store: PostgresStore, monkeypatch: Patch, check: Check
 ) -> None:
     append = writes.append
@@ -203,7 +203,7 @@ LOCAL = {
 
 
 @pytest.mark.parametrize("wall", LOCAL)
-def test_a_conformance_check_fails_if_the_local_store_lacks_its_isolation(
+def test_conformance_checks_detect_missing_isolation_in_the_local_store(
     sqlite_store: SqliteStore, monkeypatch: Patch, wall: str
 ) -> None:
     module, name, instead, check = LOCAL[wall]

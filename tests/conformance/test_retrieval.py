@@ -53,7 +53,7 @@ def test_recall_finds_the_same_first_result_in_the_local_and_the_server_store(
         assert (texts[0] if texts else None) == first
 
 
-def test_an_observation_is_found_by_the_name_of_its_entity_or_by_its_text(filled: Store) -> None:
+def test_recall_finds_an_observation_by_its_entity_name_or_its_text(filled: Store) -> None:
     filled.observe(ANN, "Zephyrion", "It is restarted at night")
 
     for question in ("restart zephyrion", "restarted at night"):

@@ -96,7 +96,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return run_node(folder, "--input-type=module", "-e", SESSION, stdin=json.dumps(asked))
 
 
-def test_the_inspector_lists_all_our_tools_and_each_listed_tool_is_tested(
+def test_the_mcp_inspector_lists_exactly_the_tools_of_the_server(
     answers: dict[str, Any],
 ) -> None:
     tools = answers["tools"]["tools"]
@@ -125,7 +125,7 @@ def test_the_inspector_lists_the_graph_as_a_resource(answers: dict[str, Any]) ->
     assert resource["uri"] == "memory://knowledge-graph"
 
 
-def test_the_inspectors_command_line_prints_the_answer_of_a_call(tmp_path: Path) -> None:
+def test_the_inspector_command_line_prints_the_result_of_a_tool_call(tmp_path: Path) -> None:
     asked = ("--method", "tools/call", "--tool-name", "open_nodes", "--tool-arg", 'names=["api"]')
 
     answer = run_node(tmp_path, str(installed(INSPECTOR)), "--cli", *SERVER, *asked)

@@ -118,7 +118,7 @@ def test_a_missing_file_is_treated_as_an_empty_graph(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("MEM-17b", "MEM-17i")
-def test_a_file_can_be_used_by_the_reference_server_then_by_ours_and_back(tmp_path: Path) -> None:
+def test_our_server_and_the_reference_server_can_take_turns_on_one_file(tmp_path: Path) -> None:
     file = tmp_path / "memory.jsonl"
 
     played(Reference(file), (create(ADA, API), relate(OWNS)))
@@ -215,7 +215,7 @@ def test_a_file_with_a_byte_order_mark_blank_lines_or_crlf_is_read(tmp_path: Pat
 
 
 @pytest.mark.behaviour("MEM-17e")
-def test_writing_the_file_preserves_a_symlink_the_file_mode_and_unknown_records(
+def test_writing_preserves_the_symlink_mode_and_unknown_records_of_a_file(
     tmp_path: Path,
 ) -> None:
     note = b'{"type":"note","text":"mine"}'
@@ -251,7 +251,9 @@ def test_a_relative_file_path_is_resolved_against_the_project_folder(tmp_path: P
 
 
 @pytest.mark.behaviour("MEM-18c")
-def test_several_reference_servers_on_one_file_lose_data_and_ours_do_not(tmp_path: Path) -> None:
+def test_parallel_servers_on_one_file_lose_no_data_unlike_the_reference_server(
+    tmp_path: Path,
+) -> None:
     kept = []
     for start in (ours_on, Reference):
         file = tmp_path / f"{start.__name__}.jsonl"

@@ -180,7 +180,7 @@ def test_invalid_parameters_are_refused_by_both_servers(ours: Process, theirs: P
 
 
 @pytest.mark.behaviour("MEM-19e")
-def test_our_server_reports_invalid_messages_which_the_reference_server_ignores(
+def test_our_server_answers_invalid_messages_that_the_reference_ignores(
     ours: Process, theirs: Process
 ) -> None:
     rubbish = (b"{", b"null", b'{"jsonrpc":"2.0","id":null,"method":"ping"}', b"[]")
@@ -193,7 +193,7 @@ def test_our_server_reports_invalid_messages_which_the_reference_server_ignores(
 
 
 @pytest.mark.behaviour("MEM-19f")
-def test_before_initialisation_our_server_refuses_to_list_tools_unlike_the_reference(
+def test_our_server_refuses_to_list_tools_before_initialisation(
     ours: Process, theirs: Process
 ) -> None:
     for side in (ours, theirs):

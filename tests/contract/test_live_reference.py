@@ -145,7 +145,7 @@ CURSOR = re.compile(r"cursor ([\w.]+?)\.?(?:\s|$)")
     ],
     ids=["read_graph", "search_nodes, empty", "search_nodes", "open_nodes"],
 )
-def test_the_pages_of_a_large_answer_together_equal_the_answer_of_the_reference_server(
+def test_the_pages_of_a_large_answer_add_up_to_the_reference_answer(
     both: Sides, tool: str, arguments: dict[str, Any]
 ) -> None:
     for side in both:
@@ -182,7 +182,7 @@ def _name(each: dict[str, Any]) -> str:
 
 
 @pytest.mark.behaviour("MEM-16b")
-def test_the_graph_resource_contains_even_a_large_graph_completely(both: Sides) -> None:
+def test_the_resource_of_a_large_graph_equals_that_of_the_reference_server(both: Sides) -> None:
     texts = []
     for side in both:
         side.call("create_entities", {"entities": BIG})

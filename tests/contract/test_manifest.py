@@ -26,13 +26,13 @@ def marked() -> Iterator[str]:
         yield from story.behaviours
 
 
-def test_every_section_of_the_contract_lists_behaviours() -> None:
+def test_every_section_of_the_compatibility_contract_lists_behaviours() -> None:
     numbers = {behaviour.number for behaviour in behaviours().values()}
 
     assert numbers == {f"MEM-{number:02d}" for number in range(1, LAST_NUMBER + 1)}
 
 
-def test_every_behaviour_has_a_description_source_status_and_required_reason() -> None:
+def test_each_contract_entry_is_described_and_each_deviation_has_a_reason() -> None:
     for behaviour in behaviours().values():
         assert behaviour.what
         assert behaviour.source
@@ -40,11 +40,11 @@ def test_every_behaviour_has_a_description_source_status_and_required_reason() -
         assert bool(behaviour.reason) == (behaviour.status != "kept"), behaviour.key
 
 
-def test_every_behaviour_has_a_test_and_every_test_marker_refers_to_a_behaviour() -> None:
+def test_every_behaviour_of_the_contract_is_covered_by_a_test() -> None:
     assert set(marked()) == set(behaviours())
 
 
-def test_every_tested_difference_from_the_reference_server_is_in_the_manifest() -> None:
+def test_every_difference_from_the_reference_server_is_in_the_contract() -> None:
     differing = {step.differs for story in STORIES for step in story.steps if step.differs}
 
     assert {behaviours()[key].status for key in differing} <= {"improved", "diverges"}

@@ -47,7 +47,7 @@ def compacted(shared_home: Callable[[], Home]) -> list[str]:
     return texts
 
 
-def test_after_a_compaction_the_users_task_is_restored_with_the_later_question(
+def test_the_users_task_and_later_question_are_restored_after_a_compaction(
     compacted: list[str],
 ) -> None:
     [restored] = injected(compacted[0], "SessionStart")
@@ -74,7 +74,7 @@ def test_a_decision_is_restored_after_a_compaction_even_if_the_task_is_long(
 
 
 @pytest.mark.parametrize("number", [0, 1])
-def test_each_of_two_successive_compactions_restores_task_and_decision_once(
+def test_task_and_decision_are_restored_once_after_each_compaction(
     compacted: list[str], number: int
 ) -> None:
     told = [block for block in blocks(compacted[number]) if "PostgreSQL" in block]

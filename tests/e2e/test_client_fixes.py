@@ -98,7 +98,7 @@ def test_a_fix_is_shown_once_per_session(story: Story) -> None:
     assert len(told(story.again)) == 1
 
 
-def test_a_fix_is_also_shown_if_a_pipe_hides_the_exit_code_of_the_failing_command(
+def test_a_fix_is_shown_even_if_a_pipe_hides_the_failed_exit_code(
     story: Story,
 ) -> None:
     assert len(told(story.hidden, PIPED_FIX)) == 1

@@ -154,7 +154,7 @@ def test_memory_files_shipped_in_a_repository_are_neither_trusted_nor_shown(
     assert {n: b for n, b in visited.left.items() if n in untouched} == untouched
 
 
-def test_a_repository_that_claims_the_identity_of_a_project_gets_none_of_its_memory(
+def test_a_forged_project_identity_gives_a_repository_no_access_to_memory(
     visited: Visited,
 ) -> None:
     assert "PostgreSQL" not in "".join(visited.second.main_texts[:-1])

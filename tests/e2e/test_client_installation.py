@@ -52,7 +52,7 @@ def recalled(home: Home) -> bool:
     return any("PostgreSQL" in block for block in blocks(request))
 
 
-def test_the_client_finds_no_fault_when_validating_the_plugin_for_its_directory(
+def test_the_plugin_passes_the_strict_validation_of_the_client(
     empty_home: Home, marketplace: Path
 ) -> None:
     said = empty_home.claude(
@@ -62,7 +62,7 @@ def test_the_client_finds_no_fault_when_validating_the_plugin_for_its_directory(
     assert "Validation passed" in said and "nothing to report" in said
 
 
-def test_opening_a_clone_of_this_repository_registers_no_second_server(
+def test_a_clone_of_the_repository_does_not_register_a_second_server(
     home: Home, marketplace: Path
 ) -> None:
     home.project = marketplace
@@ -75,7 +75,7 @@ def test_opening_a_clone_of_this_repository_registers_no_second_server(
     assert checks["servers"]["state"] == "ok"
 
 
-def test_sessions_work_while_packages_are_being_installed_or_without_a_network(
+def test_sessions_work_without_a_network_and_during_package_installation(
     new_home: Callable[[], Home], slow_index: str, closed_port: str
 ) -> None:
     home = new_home()

@@ -48,7 +48,7 @@ def reviewed(promoted: Home) -> dict[str, list[Request]]:
     return sent
 
 
-def test_a_decision_in_memory_md_is_sent_to_the_model_only_once(
+def test_a_decision_in_memory_md_is_not_injected_a_second_time(
     reviewed: dict[str, list[Request]],
 ) -> None:
     texts = [request.text for request in reviewed["questions"] if request.kind == "main"]
@@ -60,7 +60,7 @@ def test_a_decision_in_memory_md_is_sent_to_the_model_only_once(
 @pytest.mark.parametrize(
     "switch", ["CLAUDE_CODE_DISABLE_AUTO_MEMORY", "CLAUDE_CODE_DISABLE_CLAUDE_MDS"]
 )
-def test_the_session_start_injects_a_decision_if_the_client_does_not_load_memory_md(
+def test_a_decision_is_injected_at_session_start_if_memory_md_is_disabled(
     promoted: Home, switch: str
 ) -> None:
     is_told_by_the_start(promoted, switch)
@@ -78,7 +78,7 @@ def is_told_by_the_start(home: Home, switch: str) -> None:
 
 # The client gives MEMORY.md to some kinds of subagents and not to others.
 @pytest.mark.parametrize("agent_type", AGENT_TYPES)
-def test_a_subagent_is_shown_a_decision_once_whether_or_not_it_loads_memory_md(
+def test_each_type_of_subagent_is_shown_a_decision_exactly_once(
     reviewed: dict[str, list[Request]], agent_type: str
 ) -> None:
     sent = reviewed[agent_type]
@@ -90,7 +90,7 @@ def test_a_subagent_is_shown_a_decision_once_whether_or_not_it_loads_memory_md(
     assert last.text.count("PostgreSQL") == 1
 
 
-def test_a_decision_remains_in_memory_md_after_uninstalling_and_is_used_after_reinstalling(
+def test_a_decision_in_memory_md_survives_uninstalling_and_reinstalling(
     promoted: Home, new_home: Callable[[], Home]
 ) -> None:
     home = new_home()

@@ -153,7 +153,7 @@ def test_the_note_protocol_is_injected_at_the_start_and_again_after_a_compaction
     assert story.noting.complaints == story.correcting.complaints == []
 
 
-def test_a_note_whose_quotation_nobody_typed_does_not_get_the_users_trust(story: Story) -> None:
+def test_a_note_with_an_invented_quotation_does_not_get_the_users_trust(story: Story) -> None:
     assert one(story.noted, INVENTED).trust == "assistant"
     assert INVENTED not in story.left.notes.decode()
 
@@ -168,7 +168,7 @@ def test_a_correction_replaces_the_record_whose_id_was_shown_with_the_prompt(sto
     assert any(f"replaces {story.npm}" in notice for notice in story.correcting.own_notices)
 
 
-def test_an_instruction_in_a_file_never_becomes_a_trusted_rule_even_if_the_answer_repeats_it(
+def test_an_instruction_read_from_a_file_never_gets_the_users_trust(
     story: Story,
 ) -> None:
     assert {one(story.left, what).trust for what in (LURE, BARE_LURE)} == {"assistant"}

@@ -59,7 +59,7 @@ def told_of(text: str) -> list[str]:
     return [block for block in blocks(text) if "PostgreSQL is used" in block]
 
 
-def test_a_decision_stated_in_one_session_is_in_the_first_request_of_the_next(days: Days) -> None:
+def test_the_next_session_is_shown_a_decision_in_its_first_request(days: Days) -> None:
     assert told_of(days.later.main_texts[0])
 
 
@@ -74,7 +74,7 @@ def test_a_decision_is_shown_only_once_per_session(days: Days) -> None:
     assert len(told_of(third)) == 1
 
 
-def test_a_subagent_is_shown_a_decision_that_its_parent_session_is_shown_only_once(
+def test_a_subagent_is_shown_a_decision_and_its_parent_sees_it_only_once(
     days: Days,
 ) -> None:
     [subagent] = days.later.requests("subagent")
@@ -98,7 +98,7 @@ def test_a_decision_of_an_earlier_session_is_restored_after_a_compaction(days: D
     assert len(told_of(days.later.main_texts[-1])) == 1
 
 
-def test_hooks_add_nothing_to_the_users_instructions_for_a_compaction(days: Days) -> None:
+def test_hooks_leave_the_users_instructions_for_a_compaction_unchanged(days: Days) -> None:
     [summary] = days.later.requests("compact")
     instructions = summary.text.rpartition("Additional Instructions:")[2]
     assert instructions.strip().startswith("keep it short")
@@ -122,7 +122,7 @@ def test_notices_for_the_user_are_not_sent_to_the_model(days: Days) -> None:
         assert notice not in days.first.all_text + days.later.all_text
 
 
-def test_no_hook_fails_during_two_ordinary_days_of_work(days: Days) -> None:
+def test_no_hook_fails_in_two_ordinary_sessions(days: Days) -> None:
     for session in (days.first, days.later):
         assert session.hooks
         assert [hook for hook in session.hooks if hook.exit_code != 0 or hook.stderr] == []

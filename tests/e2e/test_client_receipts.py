@@ -75,7 +75,7 @@ def believe_otherwise(home: Home) -> None:
     connection.close()
 
 
-def test_a_paraphrased_prompt_recalls_a_decision_that_the_session_start_did_not_show(
+def test_a_paraphrased_prompt_recalls_a_decision_not_shown_at_session_start(
     story: Story,
 ) -> None:
     first, second, third = story.asking.main_texts
@@ -92,7 +92,7 @@ def test_nothing_is_injected_for_an_unrelated_prompt(story: Story) -> None:
     assert len(blocks(first)) <= 1
 
 
-def test_the_doctor_lists_receipts_of_prompts_that_were_given_memories(story: Story) -> None:
+def test_the_doctor_reports_how_many_prompts_were_given_memories(story: Story) -> None:
     checks = story.proven
 
     receipts = checks["receipts"]
@@ -105,7 +105,7 @@ def test_the_doctor_lists_receipts_of_prompts_that_were_given_memories(story: St
     assert {c["state"] for name, c in checks.items() if name.startswith("canary")} == {"ok"}
 
 
-def test_the_doctor_reports_a_session_without_hooks_and_an_undelivered_memory_as_faults(
+def test_the_doctor_reports_sessions_without_hooks_and_undelivered_memories(
     story: Story,
 ) -> None:
     checks = story.failed

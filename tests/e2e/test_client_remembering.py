@@ -194,7 +194,7 @@ def test_text_that_is_not_a_decision_of_the_user_becomes_no_record(attended: Att
 
 
 @pytest.mark.parametrize("words", [POETRY, "dates are stored in UTC"])
-def test_german_notes_and_statements_addressed_to_memory_are_stored(
+def test_a_german_note_and_a_statement_beginning_with_remember_are_stored(
     attended: Attended, words: str
 ) -> None:
     [record] = [record for record in attended.kept.records if words in record.what]
@@ -205,7 +205,7 @@ def test_german_notes_and_statements_addressed_to_memory_are_stored(
     assert attended.asking.main_texts[0].count(words) == 1
 
 
-def test_a_change_after_which_a_failing_command_passes_is_stored_as_a_fix(
+def test_a_change_that_makes_a_failing_command_pass_is_stored_as_a_fix(
     caught_up: CaughtUp,
 ) -> None:
     [solution] = [r for r in caught_up.soon_after.records if r.source != "subagent"]

@@ -145,14 +145,14 @@ def printed(shared_home: Callable[[], Home]) -> Printed:
         return Printed(home, editing, session.end())
 
 
-def test_in_print_mode_rules_are_shown_with_the_result_and_refuse_nothing(printed: Printed) -> None:
+def test_a_rule_in_print_mode_informs_the_model_without_blocking_the_edit(printed: Printed) -> None:
     assert (printed.home.project / "src/api/users.py").exists()
     assert HELD_BACK not in printed.result.all_text
     first, last = (request.text for request in printed.editing if request.kind == "main")
     assert last.count(STYLE) == first.count(STYLE) + 1  # MEMORY.md shows it, too
 
 
-def test_a_session_in_print_mode_is_not_asked_for_notes(printed: Printed) -> None:
+def test_the_model_is_not_asked_for_notes_in_print_mode(printed: Printed) -> None:
     told = printed.result.all_text
     kept = tiers(printed.home)
 
@@ -162,6 +162,6 @@ def test_a_session_in_print_mode_is_not_asked_for_notes(printed: Printed) -> Non
     assert SERVER[:-1] not in kept.notes.decode()
 
 
-def test_a_large_call_is_allowed_if_the_launcher_exits_without_reading_it(printed: Printed) -> None:
+def test_a_large_write_succeeds_if_the_hook_does_not_read_its_input(printed: Printed) -> None:
     assert (printed.home.project / "large.txt").stat().st_size == len(LARGE)
     assert (printed.result.complaints, printed.result.exit_code) == ([], 0)

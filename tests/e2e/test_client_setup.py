@@ -87,7 +87,7 @@ def test_hooks_installed_by_setup_store_and_recall_until_setup_removes_them(stor
     assert story.without.hooks == [] and blocks(story.without.main_texts[0]) == []
 
 
-def test_the_debug_log_of_the_client_lists_the_hook_launcher_only_while_it_is_installed(
+def test_the_client_runs_the_hook_launcher_only_while_it_is_installed(
     story: Story,
 ) -> None:
     assert f"{REPOSITORY}/hooks/launch" in story.deciding.debug

@@ -193,7 +193,7 @@ def unasked(shared_home: Callable[[], Home]) -> Unasked:
     return Unasked(parts, by_rule, kept, {r.what: r.type for r in kept.records}, registry)
 
 
-def test_the_typed_remember_skill_instructs_the_model_and_stores_the_users_statement(
+def test_typing_the_remember_skill_stores_the_users_statement(
     typed: Typed,
 ) -> None:
     part = typed.parts["the rule"]
@@ -235,7 +235,7 @@ def test_the_commands_of_a_typed_skill_run_without_a_permission_prompt(
 @pytest.mark.parametrize(
     "case", ["forget", "forget by memory", "uninstall", "undo", "edit", "holds"]
 )
-def test_commands_reserved_for_the_user_need_permission_even_in_a_typed_skill(
+def test_a_typed_skill_needs_permission_to_forget_edit_undo_or_uninstall(
     typed: Typed, case: str
 ) -> None:
     [told] = typed.parts[case].answers
@@ -245,7 +245,7 @@ def test_commands_reserved_for_the_user_need_permission_even_in_a_typed_skill(
 
 
 @pytest.mark.parametrize("name", SKILLS_TRIED)
-def test_a_command_of_a_skill_needs_permission_until_the_user_types_the_skill(
+def test_a_skill_command_needs_permission_if_the_user_has_not_typed_the_skill(
     typed: Typed, name: str
 ) -> None:
     [told] = typed.parts[f"before {name}"].answers
@@ -286,7 +286,7 @@ def test_commands_of_a_skill_invoked_by_the_model_need_permission(typed: Typed) 
     assert typed.told["by the model"] == []
 
 
-def test_commands_of_a_skill_invoked_by_the_model_run_if_a_permission_rule_allows_them(
+def test_a_permission_rule_allows_commands_of_a_skill_invoked_by_the_model(
     unasked: Unasked,
 ) -> None:
     _, told = unasked.by_rule.answers
@@ -295,7 +295,7 @@ def test_commands_of_a_skill_invoked_by_the_model_run_if_a_permission_rule_allow
     assert LIMIT in unasked.kept.told
 
 
-def test_neither_the_models_shell_nor_a_skill_can_decide_which_project_a_folder_belongs_to(
+def test_only_the_user_can_decide_which_project_a_folder_belongs_to(
     unasked: Unasked,
 ) -> None:
     """A hook does what is typed, where somebody sits; the model's shell and its skills do not."""
@@ -316,7 +316,7 @@ def test_contradictory_options_and_an_empty_text_of_a_skill_are_refused(typed: T
     assert typed.told["contradiction"] == typed.told["forget"]
 
 
-def test_storing_a_failure_reports_a_missing_lesson_and_a_contradicting_record(
+def test_remembering_a_failure_reports_a_missing_lesson_and_a_contradiction(
     typed: Typed,
 ) -> None:
     _, failed, completed = typed.parts["failure"].answers

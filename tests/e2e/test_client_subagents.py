@@ -82,7 +82,7 @@ def test_two_parallel_subagents_of_one_type_each_get_memories_for_their_task(
     assert max(len(text) for text in told.values()) <= 1200
 
 
-def test_a_subagent_that_only_searches_the_code_gets_only_memories_that_clearly_match(
+def test_a_search_only_subagent_gets_only_memories_that_clearly_match(
     work: dict[str, list[Request]],
 ) -> None:
     assert "Redis" in briefing(work["searching"], WHERE)

@@ -97,7 +97,7 @@ def typed(shared_home: Callable[[], Home]) -> Typed:
         return Typed(list(stub.requests), tiers(home), shown, screen.getvalue(), started)
 
 
-def test_a_terminal_session_is_asked_for_notes_and_stores_a_typed_rule(
+def test_a_rule_typed_in_a_terminal_session_is_noted_and_stored(
     typed: Typed,
 ) -> None:
     request, *_ = [request for request in typed.requests if request.kind == "main"]
@@ -109,7 +109,7 @@ def test_a_terminal_session_is_asked_for_notes_and_stores_a_typed_rule(
     assert RULE[:-1] in typed.kept.fence
 
 
-def test_the_client_asks_before_running_a_command_that_the_users_words_forbid(typed: Typed) -> None:
+def test_the_client_asks_before_running_a_command_forbidden_by_a_rule(typed: Typed) -> None:
     assert not typed.started
 
 

@@ -64,7 +64,7 @@ def imported(shared_home: Callable[[], Home]) -> tuple[Home, Tiers]:
     return home, tiers(home)
 
 
-def test_br_11_a_decision_stated_once_is_stored_in_all_three_tiers(home: Home) -> None:
+def test_one_stated_decision_is_stored_in_graph_journal_and_memory_md(home: Home) -> None:
     home.runs("remember", BR_11)
 
     kept = tiers(home)
@@ -78,7 +78,7 @@ def test_br_11_a_decision_stated_once_is_stored_in_all_three_tiers(home: Home) -
     assert BR_11 in kept.fence
 
 
-def test_a_typed_secret_is_stored_only_in_the_clients_own_transcript(home: Home) -> None:
+def test_a_typed_secret_appears_only_in_the_transcript_of_the_client(home: Home) -> None:
     home.attend()
     hidden = secrets()
     url = f"postgres://app:{hidden['in a URL']}@db.example.com/shop"
@@ -114,7 +114,7 @@ def test_a_typed_secret_is_stored_only_in_the_clients_own_transcript(home: Home)
     assert len(tiers(home).records) >= 4
 
 
-def test_lines_of_the_user_in_memory_md_are_unchanged_after_many_records_were_stored(
+def test_storing_many_records_keeps_the_users_own_lines_in_memory_md(
     imported: tuple[Home, Tiers],
 ) -> None:
     _, kept = imported

@@ -69,7 +69,7 @@ def test_the_model_is_offered_the_nine_tools_of_the_reference_server(noted: Resu
     assert len(offered - REFERENCE_TOOLS) <= 4
 
 
-def test_the_documentation_quotes_the_texts_that_the_client_sends_to_the_model(
+def test_the_documentation_quotes_the_exact_texts_sent_to_the_model(
     shared_home: Callable[[], Home],
 ) -> None:
     listed = (REPOSITORY / "docs/shown.md").read_text("utf-8").split("\n## Skills\n")[1]

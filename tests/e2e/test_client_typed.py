@@ -88,7 +88,7 @@ def piped(home: Home, launcher: object) -> str:
     return "; ".join(lines)
 
 
-def test_the_transcript_of_the_client_records_whether_a_prompt_was_typed_or_scheduled(
+def test_the_client_transcript_marks_typed_and_scheduled_prompts(
     story: Story,
 ) -> None:
     typed, scheduled = story.entries[TYPED], story.entries[SCHEDULED]

@@ -36,7 +36,7 @@ def sessions(machine: Machine) -> list[Session]:
     return [deciding, asking, machine.codex(QUESTION, trusted=False)]
 
 
-def test_the_client_stores_records_and_is_shown_those_of_memory_md(
+def test_codex_stores_records_and_shows_them_to_the_model_in_a_later_session(
     machine: Machine, sessions: list[Session]
 ) -> None:
     _, asking, untrusted = sessions
@@ -55,7 +55,7 @@ def test_codex_reports_no_hook_as_failed_or_invalid(sessions: list[Session]) -> 
         assert not any(word in told for word in ("failed", "invalid", "clamping", "unsupported"))
 
 
-def test_turns_of_the_client_are_stored_and_why_shows_the_client(
+def test_codex_turns_are_stored_and_why_names_codex_as_the_client(
     machine: Machine, sessions: list[Session]
 ) -> None:
     told = machine.fabric("recall", "--json", "What did we say about the analytics service?")
@@ -66,7 +66,7 @@ def test_turns_of_the_client_are_stored_and_why_shows_the_client(
     assert "in Codex, on " in machine.fabric("why", rule["id"].removeprefix("record:"))
 
 
-def test_a_patch_triggers_rules_of_the_files_it_changes_and_is_recorded(machine: Machine) -> None:
+def test_a_codex_patch_is_checked_by_rules_of_its_files_and_recorded(machine: Machine) -> None:
     machine.fabric("remember", STYLE, "--type", "rule", "--when", "src/api/**")
     patch = Call("apply_patch", PATCH)
 
@@ -91,7 +91,9 @@ def test_removing_the_integration_restores_the_users_own_hooks(machine: Machine)
     assert removed == OWN_HOOKS
 
 
-def test_the_clients_server_answers_its_hooks(machine: Machine, sessions: list[Session]) -> None:
+def test_hooks_of_codex_are_answered_by_its_mcp_server(
+    machine: Machine, sessions: list[Session]
+) -> None:
     def answered() -> bool:
         return "W" in machine.ways or not machine.codex(QUESTION, "PostgreSQL.").requests
 

@@ -49,7 +49,7 @@ def seen(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return found
 
 
-def test_a_client_release_behaves_as_the_recorded_contract_says(seen: Observed) -> None:
+def test_the_client_behaves_as_recorded_in_the_contract(seen: Observed) -> None:
     assert differences(seen, recorded_events()) == []
 
 
@@ -63,7 +63,7 @@ def test_prompts_scheduled_by_the_client_do_not_count_as_typed(seen: Observed) -
     assert origins == expected
 
 
-def test_each_difference_from_the_recorded_contract_is_reported(
+def test_each_deviation_of_a_client_from_the_contract_is_reported(
     seen: Observed, tmp_path: Path
 ) -> None:
     shutil.copytree(RECORDED, tmp_path / "events")

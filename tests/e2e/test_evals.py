@@ -177,7 +177,7 @@ def test_every_eval_case_of_the_repository_is_tested() -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_each_eval_case_is_shown_the_decision_of_its_past_sessions(
+def test_each_eval_prompt_is_shown_the_decision_of_earlier_sessions(
     case: Case, tmp_path: Path
 ) -> None:
     folder = REPOSITORY / "evals" / case.name
@@ -193,7 +193,7 @@ def test_each_eval_case_is_shown_the_decision_of_its_past_sessions(
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_each_grader_accepts_the_right_file_and_rejects_the_wrong_file(case: Case) -> None:
+def test_each_eval_grader_accepts_the_right_file_and_rejects_a_wrong_file(case: Case) -> None:
     found = graders(case)
 
     assert found and {grader.path for grader in found.values()} == {case.path}

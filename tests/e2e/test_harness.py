@@ -60,7 +60,7 @@ def test_the_installed_client_has_the_pinned_version(empty_home: Home) -> None:
     assert empty_home.claude("--version").startswith(CLIENT_VERSION)
 
 
-def test_injected_text_is_attributed_to_the_hook_event_that_injected_it(talk: Result) -> None:
+def test_the_harness_attributes_injected_text_to_the_right_hook_event(talk: Result) -> None:
     first = talk.main_texts[0]
 
     assert "context of SessionStart" in injected(first, "SessionStart")[0]
@@ -68,7 +68,7 @@ def test_injected_text_is_attributed_to_the_hook_event_that_injected_it(talk: Re
     assert injected(first, "SubagentStart") == []
 
 
-def test_model_requests_of_the_session_a_subagent_and_a_compaction_are_distinguished(
+def test_the_harness_tells_session_subagent_and_compaction_requests_apart(
     talk: Result,
 ) -> None:
     [subagent] = talk.requests("subagent")

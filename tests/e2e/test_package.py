@@ -110,7 +110,9 @@ def test_the_installed_package_stays_within_the_size_limit(installed_home: Home)
     is_small(installed_home)
 
 
-def test_hooks_of_a_package_installed_as_in_the_readme_answer(empty_home: Home, host: str) -> None:
+def test_a_package_installed_as_the_readme_describes_has_working_hooks(
+    empty_home: Home, host: str
+) -> None:
     home = empty_home
     [line] = re.findall(r"^claude (plugin marketplace add OWNER/REPO .*)$", README, re.MULTILINE)
 

@@ -36,7 +36,7 @@ def sessions(machine: Machine) -> list[Session]:
     return [deciding, machine.qwen(QUESTION, write, write, "PostgreSQL; I wrote the handler.")]
 
 
-def test_the_client_stores_records_and_is_shown_those_of_memory_md(
+def test_qwen_code_stores_records_and_shows_them_to_the_model_in_a_later_session(
     machine: Machine, sessions: list[Session]
 ) -> None:
     [shown] = machine.home.glob(".claude/projects/*/memory/MEMORY.md")
@@ -57,7 +57,7 @@ def test_a_rule_refuses_the_first_write_to_a_file_that_it_covers(
     assert (machine.project / "src/api/users.py").read_text() == "x = 1\n"
 
 
-def test_turns_of_the_client_are_stored_and_why_shows_the_client(
+def test_qwen_code_turns_are_stored_and_why_names_qwen_code_as_the_client(
     machine: Machine, sessions: list[Session]
 ) -> None:
     told = machine.fabric("recall", "--json", "What did we say about the analytics service?")
@@ -68,7 +68,9 @@ def test_turns_of_the_client_are_stored_and_why_shows_the_client(
     assert "in Qwen Code, on " in machine.fabric("why", rule["id"].removeprefix("record:"))
 
 
-def test_the_clients_server_answers_its_hooks(machine: Machine, sessions: list[Session]) -> None:
+def test_hooks_of_qwen_code_are_answered_by_its_mcp_server(
+    machine: Machine, sessions: list[Session]
+) -> None:
     def answered() -> bool:
         return "W" in machine.ways or not machine.qwen(QUESTION, "PostgreSQL.").requests
 

@@ -34,7 +34,7 @@ def words_of(picture: Path) -> str:
 
 
 @pytest.mark.e2e
-def test_the_recording_script_records_a_session_of_the_real_client(tmp_path: Path) -> None:
+def test_the_recording_script_creates_a_picture_of_a_real_client_session(tmp_path: Path) -> None:
     made = tmp_path / "session.svg"
 
     done = subprocess.run(
@@ -56,7 +56,7 @@ def test_the_recording_script_records_a_session_of_the_real_client(tmp_path: Pat
     assert re.findall(NOTED, words_of(made)) != re.findall(NOTED, words_of(PICTURE))
 
 
-def test_the_recorded_text_of_the_plugin_is_not_written_in_the_recording_scripts() -> None:
+def test_the_recording_shows_real_plugin_output_and_not_scripted_text() -> None:
     sources = [REPOSITORY / "scripts/recording", *(REPOSITORY / "tests/e2e/recording").glob("*.py")]
     written = "\n".join(path.read_text("utf-8") for path in sources)
 
@@ -110,7 +110,7 @@ def test_the_simulated_screen_reports_unknown_control_sequences() -> None:
     assert screen.unknown == ["CSI 4Z", "\x1bM"]
 
 
-def test_an_animation_shows_each_frame_for_its_duration_and_draws_equal_rows_once() -> None:
+def test_an_animation_shows_frames_for_their_duration_and_reuses_equal_rows() -> None:
     screen = Screen(12, 2)
     screen.feed("\x1b[1;38;5;214mgold\x1b[0m <a>\r\n\x1b[7minverse\x1b[0m")
     first = screen.snapshot()

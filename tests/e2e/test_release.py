@@ -117,7 +117,7 @@ def test_a_dry_run_builds_the_release_without_changing_the_repository(
     )
 
 
-def test_the_bill_of_materials_lists_every_pinned_package_and_the_graph_library(
+def test_the_bill_of_materials_lists_every_pinned_dependency(
     built: Built,
 ) -> None:
     [bill] = [path for name, path in built.files.items() if name.endswith(".cdx.json")]

@@ -38,7 +38,7 @@ ORDER = sorted(faults.FAULTS, key=lambda number: number not in (8, 7, 5))
 
 
 @pytest.mark.parametrize("number", ORDER, ids=lambda n: faults.FAULTS[n].__name__)
-def test_no_acknowledged_write_is_lost_and_no_known_data_becomes_unreadable(
+def test_no_fault_loses_a_confirmed_write_or_makes_stored_data_unreadable(
     tmp_path: Path, number: int
 ) -> None:
     rows = list(faults.FAULTS[number](str(tmp_path), SMALL))
@@ -47,7 +47,9 @@ def test_no_acknowledged_write_is_lost_and_no_known_data_becomes_unreadable(
     assert rows and not harmed, "\n".join(harmed)
 
 
-def test_the_benchmark_detects_lost_writes_of_the_reference_server(tmp_path: Path) -> None:
+def test_the_fault_benchmark_detects_lost_writes_of_the_compared_memory_server(
+    tmp_path: Path,
+) -> None:
     """A test that found no loss there would find none in ours."""
     [row] = faults.FAULTS[2](str(tmp_path), SMALL._replace(reference=True))
 
@@ -57,7 +59,7 @@ def test_the_benchmark_detects_lost_writes_of_the_reference_server(tmp_path: Pat
     assert not row.ours.is_harmful
 
 
-def test_faults_are_numbered_without_gaps() -> None:
+def test_the_faults_of_the_benchmark_are_numbered_without_gaps() -> None:
     assert list(faults.FAULTS) == list(range(1, 18))
 
 
@@ -71,18 +73,20 @@ def test_faults_are_numbered_without_gaps() -> None:
         (Damage(5, broken=("took 90 s",)), True),
     ],
 )
-def test_lost_writes_and_broken_invariants_count_as_harm(damage: Damage, is_harmful: bool) -> None:
+def test_a_benchmark_result_is_harmful_if_data_is_lost_or_unreadable_or_a_check_fails(
+    damage: Damage, is_harmful: bool
+) -> None:
     assert damage.is_harmful is is_harmful
 
 
-def test_each_row_of_the_fault_table_shows_results_of_both_servers() -> None:
+def test_a_row_of_the_benchmark_table_shows_the_results_of_both_compared_servers() -> None:
     row = Row(1, "crowd", Damage(400), Damage(400, 192, 3, "oops", ("late",)))
 
     assert faults.line(row) == "| crowd | 400, 0 | 0 |  | 400, **192** | **3** | late; oops |"
     assert faults.line(row._replace(theirs=None)).endswith("| — | — | — |")
 
 
-def test_the_fault_benchmark_can_be_started_with_any_python(tmp_path: Path) -> None:
+def test_the_fault_benchmark_runs_if_started_with_the_system_python(tmp_path: Path) -> None:
     """Started by a bare interpreter, it goes on in the project's own."""
     bare = os.path.realpath(getattr(sys, "_base_executable", "") or sys.executable)
     done = subprocess.run(

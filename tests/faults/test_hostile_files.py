@@ -108,7 +108,7 @@ def test_a_pipe_in_place_of_the_database_is_reported_and_does_not_block_hooks(
     assert database.is_fifo()
 
 
-def test_a_registry_that_is_a_symlink_to_a_pipe_is_reported_and_not_replaced(
+def test_a_project_registry_that_links_to_a_pipe_is_reported_and_not_replaced(
     client: SimulatedClient,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -165,7 +165,9 @@ def test_the_server_replaces_a_killed_worker_and_processes_texts(tmp_path: Path)
         assert server.get("/readyz", key="none").status == 200
 
 
-def test_waiting_texts_of_a_killed_server_are_processed_by_a_new_server(tmp_path: Path) -> None:
+def test_texts_still_queued_when_a_server_is_killed_are_processed_by_the_next_server(
+    tmp_path: Path,
+) -> None:
     shell = Shell(tmp_path)
     with serving(shell) as server:
         id_ = server.send("We decided to use PostgreSQL for the invoices.").json["id"]

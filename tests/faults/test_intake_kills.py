@@ -174,7 +174,7 @@ def test_a_text_is_processed_even_if_its_worker_is_killed_twice(
         assert remembered(world.memory()) == undisturbed
 
 
-def test_a_process_killed_while_accepting_texts_has_stored_all_texts_or_none(
+def test_a_batch_of_texts_is_stored_completely_or_not_at_all_if_the_process_is_killed(
     world: World, tmp_path: Path
 ) -> None:
     kept = tmp_path / "kept"

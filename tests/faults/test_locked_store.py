@@ -42,7 +42,7 @@ def test_hooks_finish_in_time_while_another_process_locks_the_store(tmp_path: Pa
     assert "Redis" in hooks.say("What do the workers use, Redis?", "s2").context
 
 
-def test_a_note_delayed_by_a_database_lock_is_announced_once_it_is_stored(tmp_path: Path) -> None:
+def test_a_note_delayed_by_a_locked_database_is_stored_and_announced_once(tmp_path: Path) -> None:
     hooks = HookRunner(tmp_path)
     hooks.say(DECIDED)
     said_last = "Noted decision: The workers use Redis."

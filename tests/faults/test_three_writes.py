@@ -178,7 +178,7 @@ def test_a_prompt_that_cannot_be_stored_is_reported_once(hooks: HookRunner) -> N
 
 
 @pytest.mark.parametrize("tier", ["decisions.jsonl", "operations.jsonl"])
-def test_an_unwritable_journal_is_reported_once_and_updated_later(
+def test_a_journal_that_cannot_be_written_is_reported_once_and_completed_later(
     hooks: HookRunner, tier: str
 ) -> None:
     path = journal(hooks) if tier == "decisions.jsonl" else graph(hooks).with_name(tier)
@@ -214,7 +214,7 @@ def test_an_unwritable_memory_md_stays_intact_and_is_updated_later(hooks: HookRu
     assert "Redis" in notes(hooks).read_text()
 
 
-def test_a_read_only_memory_md_is_reported_again_only_after_a_successful_write(
+def test_memory_md_is_reported_once_each_time_it_becomes_read_only(
     hooks: HookRunner,
 ) -> None:
     seen = []
@@ -295,7 +295,9 @@ def test_a_concurrent_edit_of_the_notes_by_a_person_is_not_lost(
     assert f"library{number - 1}" in text
 
 
-def test_two_concurrent_sessions_write_one_shared_block_in_memory_md(hooks: HookRunner) -> None:
+def test_two_concurrent_sessions_write_their_records_into_one_block_of_memory_md(
+    hooks: HookRunner,
+) -> None:
     events = []
     for session, text in (("a", REDIS), ("b", KAFKA)):
         hooks.say(text, session)

@@ -20,7 +20,7 @@ HOME = {"HOME": "/home/ann"}
         ("  http://127.0.0.1:1/x?y=1 ", "http://127.0.0.1:1/x?y=1"),
     ],
 )
-def test_an_address_without_a_path_gets_the_default_ingest_path(stated: str, url: str) -> None:
+def test_a_receiver_address_without_a_path_gets_the_default_path(stated: str, url: str) -> None:
     settings = read_settings(HOME | {"MEMORY_FABRIC_FORWARD_URL": stated}, {})
     assert settings.forward_url == url
     assert settings.complaints == ()
@@ -74,6 +74,6 @@ def test_a_key_that_is_invalid_in_an_http_header_is_reported() -> None:
     assert settings.complaints[0].startswith("MEMORY_FABRIC_FORWARD_KEY contains a character")
 
 
-def test_a_receiver_key_without_an_address_has_no_effect() -> None:
+def test_an_api_key_without_a_receiver_address_is_ignored() -> None:
     settings = read_settings(HOME | {"MOE_API_KEY": "k"}, {})
     assert (settings.forward_url, settings.forward_key) == ("", "")

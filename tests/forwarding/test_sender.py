@@ -160,7 +160,7 @@ class TestDelivering:
 
         assert post.asked == 1
 
-    def test_retry_delays_grow_to_a_limit_with_jitter_and_respect_retry_after(
+    def test_retry_delays_double_up_to_a_limit_and_respect_retry_after(
         self,
     ) -> None:
         grown = [delay_after(n, 0, 1.0) for n in range(1, 12)]
@@ -171,7 +171,9 @@ class TestDelivering:
         assert delay_after(1, 1e9, 1.0) == spool.MAX_WAIT_S
         assert delay_after(10_000, 0, 1.0) == sender.LAST_DELAY_S
 
-    def test_the_sender_ends_if_the_next_attempt_is_far_in_the_future(self, tmp_path: Path) -> None:
+    def test_the_sender_ends_instead_of_waiting_minutes_for_the_next_attempt(
+        self, tmp_path: Path
+    ) -> None:
         put(tmp_path, "a")
         clock = Time()
 
@@ -288,7 +290,7 @@ class TestAsAProcess:
         assert [r.key for r in receiver.requests] == keys
         assert left(tmp_path) == []
 
-    def test_an_item_is_resent_with_the_same_key_if_the_sender_is_killed_during_the_response(
+    def test_an_item_is_sent_again_with_the_same_key_if_its_sender_was_killed(
         self, tmp_path: Path
     ) -> None:
         with Receiver() as receiver:

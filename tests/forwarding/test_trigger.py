@@ -35,7 +35,7 @@ def settings(tmp_path: Path) -> Settings:
         ("http://example/localhost", False),
     ],
 )
-def test_loopback_addresses_are_distinguished_from_other_machines(url: str, here: bool) -> None:
+def test_only_loopback_addresses_count_as_this_machine(url: str, here: bool) -> None:
     assert trigger.is_loopback(url) == here
     assert trigger.is_plain(url) != here
     assert not trigger.is_plain(url.replace("http:", "https:"))
@@ -79,7 +79,9 @@ def test_the_sender_process_is_started_only_if_a_waiting_item_is_due(
         assert environ["MEMORY_FABRIC_HOME"] == str(tmp_path)
 
 
-def test_a_new_receiver_is_announced_once_in_an_attended_session(settings: Settings) -> None:
+def test_a_new_receiver_of_forwarded_data_is_announced_once_if_a_user_is_present(
+    settings: Settings,
+) -> None:
     alone = settings._replace(attended=False)
 
     told = [trigger.news(s) for s in (alone, settings, settings)]

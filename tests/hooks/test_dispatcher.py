@@ -126,7 +126,7 @@ def test_every_handler_module_has_a_handle_function(name: str) -> None:
     assert sys.modules[handle.__module__].__doc__
 
 
-def test_the_handler_table_lists_every_handler_module_with_its_kind_of_access() -> None:
+def test_the_dispatch_table_lists_every_hook_handler() -> None:
     folder = ROOT / "plugin/memory_fabric/hooks/handlers"
     functions = {
         (path.stem, node.name)
@@ -245,7 +245,7 @@ def test_an_unreadable_config_keeps_the_defaults_and_is_logged(
     assert any("config.toml" in line for line in sandbox.log)
 
 
-def test_the_project_is_that_of_the_launch_folder_even_after_cd(sandbox: Sandbox) -> None:
+def test_claude_project_dir_overrides_the_current_folder_of_a_hook_event(sandbox: Sandbox) -> None:
     seen: list[str] = []
 
     def handle(event: Event, context: RequestContext) -> Reply | None:
@@ -271,7 +271,7 @@ def test_the_session_of_the_event_overrides_the_environment_variable(sandbox: Sa
     assert seen == ["s1"]
 
 
-def test_receipts_of_a_reply_run_after_the_output_even_if_one_fails(
+def test_callbacks_of_a_hook_reply_run_after_its_output_even_if_one_fails(
     sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done: list[str] = []
@@ -341,7 +341,7 @@ def test_hooks_never_raise_without_a_usable_home_folder(environ: dict[str, str])
     assert run(event("Nothing"), environ) == b""
 
 
-def test_every_event_has_a_deadline_and_only_some_events_allow_repairs(
+def test_every_hook_event_has_a_deadline_and_only_some_may_repair_the_database(
     sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from memory_fabric.store.memory import Memory

@@ -203,7 +203,7 @@ def test_no_hook_imports_a_network_module_even_if_a_receiver_is_configured(
 
 
 @pytest.mark.parametrize("name", sorted(HANDLERS))
-def test_no_hook_imports_forwarding_modules_if_no_receiver_is_configured(
+def test_hooks_load_no_session_forwarding_modules_if_no_receiver_is_configured(
     loaded: dict[str, Noted], name: str
 ) -> None:
     forwarding = modules_of(FORWARDERS)
@@ -227,7 +227,7 @@ def test_no_hook_uses_the_network_even_if_a_shared_log_is_configured(
 
 
 @pytest.mark.parametrize("name", sorted(HANDLERS))
-def test_no_hook_imports_exchange_modules_if_no_shared_log_is_configured(
+def test_hooks_load_no_team_sharing_modules_if_no_shared_log_is_configured(
     loaded: dict[str, Noted], name: str
 ) -> None:
     assert {m for m in loaded[name].modules if m.startswith("memory_fabric.sharing.team")} == set()
@@ -235,7 +235,7 @@ def test_no_hook_imports_exchange_modules_if_no_shared_log_is_configured(
 
 
 @pytest.mark.parametrize("name", DELAYING)
-def test_hooks_that_a_person_waits_for_import_no_slow_modules(
+def test_hooks_that_delay_the_user_import_no_slow_modules(
     loaded: dict[str, Noted], name: str
 ) -> None:
     assert loaded[name].modules & SLOW == set()
@@ -249,7 +249,7 @@ def test_hooks_that_a_person_waits_for_import_no_slow_modules(
         "Who gave the workers Redis, and when was that? We have some of them, really.",
     ],
 )
-def test_a_prompt_without_a_statement_loads_no_capture_modules(
+def test_a_prompt_that_states_nothing_to_remember_loads_no_capture_modules(
     hooks: HookRunner, prompt: str
 ) -> None:
     modules = noted(hooks, "UserPromptSubmit", prompt=prompt).modules
@@ -267,7 +267,7 @@ def test_a_prompt_without_a_statement_loads_no_capture_modules(
         ("SubagentStart", {"agent_type": "Explore"}),
     ],
 )
-def test_hooks_that_a_person_waits_for_do_not_read_the_clients_memory_files(
+def test_hooks_that_delay_the_user_do_not_read_the_clients_memory_files(
     hooks: HookRunner, name: str, fields: dict[str, str]
 ) -> None:
     slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in str(hooks.project))
@@ -285,7 +285,7 @@ def test_hooks_that_a_person_waits_for_do_not_read_the_clients_memory_files(
 @pytest.mark.parametrize(
     "prompt", ["We decided to use Celery over RQ because it retries.", "I prefer tabs."]
 )
-def test_a_prompt_with_a_statement_to_capture_imports_no_slow_modules(
+def test_a_prompt_that_states_something_to_remember_imports_no_slow_modules(
     hooks: HookRunner, prompt: str
 ) -> None:
     assert noted(hooks, "UserPromptSubmit", prompt=prompt).modules & SLOW == set()
@@ -338,7 +338,7 @@ def test_known_fixes_are_loaded_only_after_a_failed_command_and_without_slow_mod
         ("PostToolUseFailure", {}),
     ],
 )
-def test_an_event_that_recalls_nothing_loads_no_search(
+def test_hooks_that_search_no_memories_load_no_search_modules(
     hooks: HookRunner, loaded: dict[str, Noted], name: str, fields: dict[str, Any]
 ) -> None:
     modules = noted(hooks, name, **fields).modules if fields else loaded[name].modules
@@ -385,7 +385,7 @@ def test_the_hook_dispatcher_can_be_imported_without_the_posix_module() -> None:
     assert subprocess.run(command, capture_output=True, text=True).stderr == ""
 
 
-def test_a_session_start_loads_capture_modules_only_for_an_abandoned_session(
+def test_session_start_loads_capture_modules_only_to_save_an_abandoned_session(
     hooks: HookRunner, tmp_path: Path
 ) -> None:
     other = {"session_id": "beside", "transcript_path": str(tmp_path / "beside.jsonl")}
@@ -424,13 +424,13 @@ def test_a_session_start_that_reads_shared_records_imports_no_slow_modules(
 
 
 @pytest.mark.parametrize("name", ["SessionStart", "UserPromptSubmit"])
-def test_modules_for_domains_are_not_loaded_if_no_domain_exists(
+def test_hooks_do_not_load_the_domain_modules_if_no_domain_exists(
     loaded: dict[str, Noted], name: str
 ) -> None:
     assert loaded[name].modules & OF_ROOMS == set()
 
 
-def test_the_module_that_records_callers_is_loaded_only_for_calls_by_agents(
+def test_the_module_that_records_calling_agents_is_loaded_only_for_subagent_calls(
     hooks: HookRunner,
 ) -> None:
     recall = {"tool_name": "mcp__plugin_memory-fabric_memory__recall", "tool_use_id": "toolu_1"}
@@ -453,7 +453,7 @@ def test_a_hook_loads_only_the_handlers_of_its_event(loaded: dict[str, Noted], n
     assert handlers & (modules_of(every - own) - modules_of(own)) == set()
 
 
-def test_hooks_after_the_first_import_only_compiled_modules(tmp_path: Path) -> None:
+def test_later_hook_runs_import_only_compiled_modules(tmp_path: Path) -> None:
     root = tmp_path / "plugin root"
     for name in ("hooks", "plugin"):
         ignored = shutil.ignore_patterns("__pycache__")

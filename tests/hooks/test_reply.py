@@ -65,7 +65,7 @@ def test_short_text_arrives_unchanged_but_for_half_characters(text: str) -> None
 
 
 @pytest.mark.parametrize("name", ["PreCompact", "PostCompact", "SessionEnd", "Setup", "Unheard"])
-def test_events_whose_output_is_unread_or_goes_to_the_summariser_print_nothing(name: str) -> None:
+def test_hooks_print_nothing_at_compaction_setup_session_end_or_unknown_events(name: str) -> None:
     assert encode(name, Reply(context="facts", notice="saved")) == b""
 
 
@@ -99,7 +99,7 @@ def test_an_empty_reply_prints_nothing(reply: Reply) -> None:
     assert all(encode(name, reply) == b"" for name in ALL_EVENTS)
 
 
-def test_a_truncated_context_still_closes_its_fence() -> None:
+def test_a_truncated_context_block_keeps_its_closing_tag() -> None:
     context = f"{OPEN_FENCE}\n{'fact ' * 4000}\n{CLOSE_FENCE}"
     cut = said("SessionStart", Reply(context=context))["hookSpecificOutput"]["additionalContext"]
     assert cut.count(OPEN_FENCE) == cut.count(CLOSE_FENCE) == 1

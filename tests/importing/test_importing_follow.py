@@ -162,7 +162,7 @@ def test_all_rule_changes_of_one_file_update_are_undone_in_one_step(memory: Memo
     }
 
 
-def test_rules_count_as_shown_only_for_clients_that_read_their_file(
+def test_a_rule_from_claude_md_counts_as_already_shown_only_in_claude_code(
     memory: Memory, tmp_path: Path
 ) -> None:
     ids = {record.id for record in current(memory).values()}
@@ -211,7 +211,7 @@ def test_changes_of_a_file_included_by_an_instruction_file_update_its_rules(
     assert "Tests come first" not in current(memory)
 
 
-def test_after_a_file_becomes_a_symlink_only_rules_of_the_target_are_kept(
+def test_an_instruction_file_replaced_by_a_symlink_has_only_the_rules_of_its_target(
     memory: Memory, tmp_path: Path
 ) -> None:
     root = Path(memory.settings.project_dir)
@@ -258,7 +258,7 @@ def test_no_rule_of_an_instruction_file_is_written_to_memory_md(memory: Memory) 
 
 
 @pytest.mark.parametrize("followed, other", [("legal", ""), ("", "legal")])
-def test_rules_of_a_file_keep_their_domain_if_a_session_of_another_domain_reads_it(
+def test_imported_rules_keep_their_domain_if_a_session_of_another_domain_updates_them(
     tmp_path: Path, followed: str, other: str
 ) -> None:
     (tmp_path / "shop" / ".git").mkdir(parents=True)
@@ -307,7 +307,9 @@ def test_restoring_a_deleted_file_reopens_its_existing_records(memory: Memory) -
     assert len(memory.find_records("1", (), 100)) == len(known) + 1
 
 
-def test_large_included_files_are_read_only_at_stop_and_huge_files_never(memory: Memory) -> None:
+def test_a_large_included_file_is_imported_at_the_stop_hook_and_a_huge_one_never(
+    memory: Memory,
+) -> None:
     write(memory, "- A rule of a large file\n" * 5000, "docs/large.md")
     write(memory, RULES + "@docs/large.md\n- One more rule\n")
 

@@ -272,7 +272,7 @@ def test_edits_and_additions_in_a_page_are_applied_but_removals_are_only_reporte
     assert content(memory) == whole
 
 
-def test_records_from_a_page_of_another_home_lose_their_trust_and_pinning(
+def test_records_of_a_page_from_another_installation_are_untrusted_and_unpinned(
     memory: Memory, tmp_path: Path
 ) -> None:
     (path, *_) = exported(memory, tmp_path)
@@ -286,7 +286,7 @@ def test_records_from_a_page_of_another_home_lose_their_trust_and_pinning(
     other.close()
 
 
-def test_edits_of_a_page_by_someone_else_are_ignored_or_imported_without_trust(
+def test_page_edits_not_confirmed_by_the_user_are_ignored_or_stored_as_untrusted(
     memory: Memory, tmp_path: Path
 ) -> None:
     (path, *_) = exported(memory, tmp_path)
@@ -333,7 +333,7 @@ def test_a_page_of_another_project_is_refused(memory: Memory, tmp_path: Path) ->
     no_project.close()
 
 
-def test_a_reworded_copy_of_an_item_with_the_same_id_is_added_as_a_new_record(
+def test_a_page_item_with_a_copied_id_and_new_text_becomes_a_new_record(
     memory: Memory, tmp_path: Path
 ) -> None:
     (path, *_) = exported(memory, tmp_path)
@@ -351,7 +351,7 @@ def test_a_reworded_copy_of_an_item_with_the_same_id_is_added_as_a_new_record(
     assert brought(memory, path).added == 0
 
 
-def test_an_item_added_to_a_page_gets_the_domain_of_the_project_folder(
+def test_an_item_added_by_hand_to_an_exported_page_gets_the_domain_of_the_folder(
     memory: Memory, tmp_path: Path
 ) -> None:
     (path, *_) = exported(memory, tmp_path)
@@ -366,7 +366,7 @@ def test_an_item_added_to_a_page_gets_the_domain_of_the_project_folder(
     legal.close()
 
 
-def test_edits_in_a_page_are_ignored_if_its_embedded_data_was_altered(
+def test_page_edits_are_ignored_if_the_data_embedded_in_the_page_was_altered(
     memory: Memory, tmp_path: Path
 ) -> None:
     (path, *_) = exported(memory, tmp_path)

@@ -227,7 +227,9 @@ def test_codex_memories_about_other_folders_are_not_imported(tmp_path: Path, her
     assert left(reading)[items.UNSTATED] == 1
 
 
-def test_a_heading_below_the_front_matter_starts_no_new_memory(tmp_path: Path, here: Here) -> None:
+def test_a_heading_in_a_codex_memory_file_does_not_start_a_new_memory(
+    tmp_path: Path, here: Here
+) -> None:
     folder = tmp_path / "memories"
     (folder / "rollout_summaries").mkdir(parents=True)
     text = codex_main(tmp_path / "shop").replace("\n- Stripe", "\n# Payments\n\n- Stripe")
@@ -238,7 +240,9 @@ def test_a_heading_below_the_front_matter_starts_no_new_memory(tmp_path: Path, h
     assert one.what.startswith("Stripe answers 429")
 
 
-def test_a_subfolder_belongs_to_this_project_unless_it_is_a_project_itself(tmp_path: Path) -> None:
+def test_a_subfolder_belongs_to_a_project_only_if_the_project_is_its_git_repository(
+    tmp_path: Path,
+) -> None:
     work = tmp_path / "work"
     for name in ("alpha/.git", "docs", "shop/.git", "shop/api/src", "shop/vendor/.git"):
         (work / name).mkdir(parents=True)
@@ -262,7 +266,9 @@ def test_secrets_are_redacted_in_examples_of_skipped_entries() -> None:
     assert not any(token[:12] in example for example in one.examples)
 
 
-def test_links_in_instructions_never_import_private_files(tmp_path: Path, here: Here) -> None:
+def test_instruction_files_cannot_import_private_files_through_links(
+    tmp_path: Path, here: Here
+) -> None:
     shop, config = tmp_path / "shop", Path(here.config_dir)
     private = tmp_path / "home" / "private"
     other = config / "projects" / "-other" / "memory" / "acme.md"
@@ -299,7 +305,7 @@ def test_raw_memories_of_codex_are_refused_with_the_command_that_reads_its_sessi
         read(folder, here)
 
 
-def test_instruction_bullets_become_rules_but_descriptions_become_facts(
+def test_instructions_in_claude_md_become_rules_and_command_descriptions_become_notes(
     tmp_path: Path, here: Here
 ) -> None:
     shop = tmp_path / "shop"
@@ -324,7 +330,9 @@ def test_instruction_bullets_become_rules_but_descriptions_become_facts(
     ]
 
 
-def test_an_instruction_file_lists_the_paths_of_its_symlinks(tmp_path: Path, here: Here) -> None:
+def test_an_instruction_file_is_imported_once_with_the_paths_of_its_symlinks(
+    tmp_path: Path, here: Here
+) -> None:
     (tmp_path / "shop" / ".claude").mkdir()
     (tmp_path / "shop" / "AGENTS.md").write_text("- Use tabs\n")
     (tmp_path / "shop" / ".claude" / "CLAUDE.md").symlink_to("../AGENTS.md")
@@ -371,7 +379,9 @@ def test_a_file_of_unknown_format_is_refused_with_a_remedy(tmp_path: Path) -> No
             recognise(str(tmp_path / name))
 
 
-def test_a_memory_fabric_graph_is_not_taken_for_another_programs_memory(tmp_path: Path) -> None:
+def test_a_graph_file_of_memory_fabric_is_not_recognised_as_a_foreign_format(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "memory.jsonl"
     path.write_text('{"type":"entity","name":"a","entityType":"t","observations":[]}\n')
 

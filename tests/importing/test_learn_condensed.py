@@ -71,7 +71,7 @@ def test_condensed_output_stays_within_the_budget_and_can_be_continued(machine: 
     assert pages == list(range(2, 21))
 
 
-def test_with_a_budget_of_zero_sessions_are_only_counted(machine: Machine) -> None:
+def test_a_token_budget_of_zero_returns_only_the_number_of_past_sessions(machine: Machine) -> None:
     shop = machine.project("shop")
     machine.session(shop, "Please write the manual of the shop.", "Done.")
     machine.learn()

@@ -34,7 +34,7 @@ def read_with(machine: Machine, meanwhile: Callable[[], object]) -> Reading:
     return reading
 
 
-def test_symlinks_to_a_transcript_count_as_one_session_and_pipes_are_ignored(
+def test_symlinks_to_a_transcript_add_no_further_session_and_pipes_are_ignored(
     machine: Machine,
 ) -> None:
     path = machine.session(machine.project("shop"), ASKED, DONE)

@@ -73,7 +73,7 @@ def test_turns_and_fixes_from_a_past_session_keep_the_date_of_the_session(
     assert [one.state for one in machine.found()] == [past_sessions.READ]
 
 
-def test_phrases_like_we_decided_in_a_past_session_create_at_most_a_candidate(
+def test_statements_in_a_past_session_become_at_most_candidates_for_review(
     machine: Machine,
 ) -> None:
     shop = machine.project("shop")
@@ -172,7 +172,7 @@ def test_secrets_and_private_passages_of_a_past_session_are_not_stored_in_any_fi
     assert b"diary" not in stored
 
 
-def test_turns_and_fixes_from_an_isolated_folder_get_the_domain_of_the_folder(
+def test_turns_and_fixes_imported_from_an_isolated_folder_get_its_domain(
     machine: Machine,
 ) -> None:
     shop = machine.project("shop")
@@ -203,7 +203,7 @@ def test_the_agent_type_of_a_past_session_determines_the_domain_of_its_turns(
     assert machine.rows("SELECT DISTINCT domain, agent FROM episodes") == [("legal", "lawyer")]
 
 
-def test_import_of_a_session_beyond_the_retention_period_stores_records_but_no_turns(
+def test_a_session_older_than_the_retention_period_is_imported_without_its_turns(
     machine: Machine,
 ) -> None:
     shop = machine.project("shop")
@@ -218,7 +218,9 @@ def test_import_of_a_session_beyond_the_retention_period_stores_records_but_no_t
     assert kept == [("solution",)]
 
 
-def test_a_habit_stated_in_several_past_sessions_becomes_one_candidate(machine: Machine) -> None:
+def test_a_statement_repeated_in_several_past_sessions_becomes_one_candidate_record(
+    machine: Machine,
+) -> None:
     shop = machine.project("shop")
     for days_ago in (9, 7, 5):
         machine.session(shop, f"Fix the header. {HABIT}", "Done.", days_ago=days_ago)
@@ -231,7 +233,7 @@ def test_a_habit_stated_in_several_past_sessions_becomes_one_candidate(machine: 
     assert json.loads(body)["evidence"]["again"] == 2
 
 
-def test_rules_and_corrections_become_candidates_but_momentary_requests_do_not(
+def test_past_rules_and_corrections_become_candidate_records_but_one_time_requests_do_not(
     machine: Machine,
 ) -> None:
     shop = machine.project("shop")
@@ -323,7 +325,7 @@ def test_an_interrupted_import_is_finished_in_the_right_project_if_its_folder_is
     assert sorted(registry_file.project_ids(machine.settings.home)) == known
 
 
-def test_doctor_does_not_count_an_imported_session_as_one_in_which_hooks_ran(
+def test_importing_a_past_session_is_not_recorded_as_a_hook_run(
     machine: Machine,
 ) -> None:
     shop = machine.project("shop")
@@ -379,7 +381,9 @@ def test_undoing_an_import_run_removes_its_turns_and_keeps_later_turns(
     assert machine.rows("SELECT uuid FROM episodes") == [("later",)]
 
 
-def test_malformed_lines_are_counted_during_import_without_a_notice(machine: Machine) -> None:
+def test_malformed_transcript_lines_are_counted_during_import_without_a_notice(
+    machine: Machine,
+) -> None:
     path = machine.session(machine.project("shop"), ASKED, DONE)
     path.write_bytes(b"{broken\n" + path.read_bytes())
     rest(path)
@@ -460,7 +464,7 @@ def turns(machine: Machine) -> int:
         return 0  # the database is being made
 
 
-def test_an_unattended_past_session_is_excluded_if_capture_of_unattended_sessions_is_off(
+def test_past_unattended_sessions_are_not_imported_if_capture_unattended_is_off(
     machine: Machine,
 ) -> None:
     shop = machine.project("shop")
@@ -483,7 +487,7 @@ def test_tool_results_are_not_imported_as_turns(machine: Machine) -> None:
     assert machine.rows("SELECT text FROM episodes ORDER BY id") == [(ASKED,), (DONE,)]
 
 
-def test_undo_selects_only_the_named_change_or_the_whole_run_if_its_start_is_named(
+def test_undo_selects_a_single_imported_change_only_if_its_id_is_given(
     machine: Machine,
 ) -> None:
     shop = machine.project("shop")

@@ -55,7 +55,7 @@ def test_a_session_in_a_subfolder_belongs_to_the_project(machine: Machine) -> No
     assert len(group) == 2
 
 
-def test_a_deleted_folder_is_reported_and_skipped_unless_its_project_is_known(
+def test_sessions_of_a_deleted_folder_are_imported_only_if_its_project_is_known(
     machine: Machine,
 ) -> None:
     known, unknown = machine.project("known"), machine.project("unknown")
@@ -132,7 +132,9 @@ def test_a_project_with_capture_off_is_skipped(machine: Machine) -> None:
     assert sorted(one.state for one in machine.found()) == [past_sessions.OFF, past_sessions.READ]
 
 
-def test_sessions_that_the_client_deletes_soon_are_found_by_its_settings(machine: Machine) -> None:
+def test_past_sessions_due_for_deletion_are_found_by_the_cleanup_period_of_the_client(
+    machine: Machine,
+) -> None:
     machine.session(machine.project("shop"), "Hello", "Hi.", days_ago=10)
     now_s = machine.now.timestamp()
 
@@ -144,7 +146,7 @@ def test_sessions_that_the_client_deletes_soon_are_found_by_its_settings(machine
     assert now_s + DAY_S < soon.transcript.deleted_s < now_s + 3 * DAY_S
 
 
-def test_past_sessions_are_reported_as_read_up_to_the_first_unread_session(
+def test_the_import_report_states_the_date_up_to_which_past_sessions_were_imported(
     machine: Machine,
 ) -> None:
     shop = machine.project("shop")

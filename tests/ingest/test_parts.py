@@ -26,7 +26,7 @@ def test_messages_are_separated_by_lines_of_three_hyphens() -> None:
     ]
 
 
-def test_equal_turns_have_the_same_id_only_within_one_session() -> None:
+def test_equal_ingested_turns_have_the_same_id_within_a_session_but_not_across_sessions() -> None:
     first = parts.episodes(claimed("old words said\n---\nnew words said", "i1", session_id="s1"))
     again = parts.episodes(claimed("new words said\n---\nnewest words said", "i2", session_id="s1"))
     other = parts.episodes(claimed("new words said", "i3", session_id="s2"))
@@ -40,13 +40,13 @@ def test_equal_texts_without_a_session_become_turns_with_different_ids() -> None
     assert first["id"] != second["id"]
 
 
-def test_health_checks_and_empty_texts_create_neither_turns_nor_records() -> None:
+def test_an_ingested_health_check_or_empty_text_stores_nothing() -> None:
     for text in ("health-check", "ping", "OK", "---", "", "   "):
         assert parts.episodes(claimed(text)) == []
         assert parts.records(claimed(text), {}) == []
 
 
-def test_the_analysis_block_before_a_summary_does_not_become_a_turn() -> None:
+def test_an_analysis_block_before_an_ingested_summary_is_not_stored_as_a_turn() -> None:
     text = "<analysis>thought a lot</analysis><summary>We use Redis now.</summary>"
     assert [turn["text"] for turn in parts.episodes(claimed(text))] == ["We use Redis now."]
 
@@ -61,7 +61,7 @@ def test_no_word_of_a_long_message_is_lost(tail: str, size: int) -> None:
         assert " ".join(turn["text"] for turn in turns).split() == text.split()
 
 
-def test_key_decisions_become_records_with_the_given_confidence_but_the_summary_does_not() -> None:
+def test_key_decisions_of_an_ingested_text_become_records_but_its_summary_does_not() -> None:
     text = claimed(SUMMARY, key_decisions=("Use Kafka for events", ""), confidence=0.6)
 
     (decision,) = parts.records(text, {})
@@ -118,7 +118,7 @@ def test_records_have_the_project_tag_the_stated_time_and_reproducible_ids() -> 
     assert len({record.id for record in found}) == len(found) == 2
 
 
-def test_the_provenance_of_an_ingested_text_has_tool_trust_and_the_given_session() -> None:
+def test_an_ingested_text_is_attributed_to_its_session_with_tool_level_trust() -> None:
     by = parts.provenance(claimed("x", session_id="s1", source_model="crew", domain="legal"))
     assert (by.source, by.trust, by.session) == ("ingest", "tool", "s1")
     assert (by.agent, by.domain, by.at) == ("crew", "legal", CAME)

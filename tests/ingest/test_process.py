@@ -171,7 +171,9 @@ def test_memory_fabric_tags_are_escaped_in_ingested_text(memory: Memory) -> None
     assert not any("</memory-fabric>" in row[2] for row in turns(memory))
 
 
-def test_repeated_candidates_without_a_session_do_not_become_memories(memory: Memory) -> None:
+def test_candidate_records_repeated_by_texts_without_a_session_stay_candidates(
+    memory: Memory,
+) -> None:
     for number in range(3):
         decided(memory, SUMMARY + " " * number, confidence=0.4)
     assert {record.status for record in all_records(memory)} == {"candidate"}
@@ -239,7 +241,7 @@ def test_processing_a_text_raises_an_error_if_the_store_refuses_writes(memory: M
     assert config.trust_for(memory.settings, "tool") == ""
 
 
-def test_only_the_last_write_for_a_text_is_synced_to_disk(memory: Memory) -> None:
+def test_processing_an_ingested_text_syncs_only_its_last_write_to_disk(memory: Memory) -> None:
     ingest_queue.accept(memory, [Ingest(SUMMARY, (SUMMARY,))], BY)
     claimed = ingest_queue.claim(memory, "w", FAR, 60)
     assert claimed is not None

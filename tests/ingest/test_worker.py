@@ -226,7 +226,7 @@ def test_a_megabyte_of_hostile_text_is_processed_quickly(world: World, memory: M
     assert last.state == "done"
 
 
-def test_a_time_limit_is_enforced_only_after_the_open_transaction(memory: Memory) -> None:
+def test_the_time_limit_of_a_worker_lets_an_open_transaction_finish(memory: Memory) -> None:
     accept(memory, "some words to begin")
     connection = database(memory).connection
     limit_s = 2.0  # to begin in
@@ -283,7 +283,7 @@ def test_texts_wait_while_the_disk_is_full_and_are_processed_later(
     assert database(memory).rows("SELECT count(*) FROM episodes") == [(turns,)]
 
 
-def test_a_failing_disk_does_not_count_as_an_attempt_of_a_text(
+def test_a_disk_error_does_not_count_as_a_failed_attempt_to_process_a_text(
     world: World, memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (id_,) = accept(memory, SUMMARY.format("Redis"))

@@ -16,23 +16,23 @@ def test_a_search_for_an_abbreviation_also_finds_its_full_form() -> None:
     assert concept.spellings == ("db", "database")
 
 
-def test_common_words_of_prompts_have_a_lower_weight_than_nouns_and_names() -> None:
+def test_a_search_weights_names_above_nouns_and_nouns_above_common_prompt_words() -> None:
     weights = {c.text: c.strength for c in concepts(parse("fix the invoices in Redis"))}
 
     assert weights["fix"] < weights["invoices"] < weights["redis"]
 
 
-def test_words_of_an_agents_name_have_a_lower_weight_than_the_subject() -> None:
+def test_words_in_an_agents_name_have_a_reduced_weight_in_a_search() -> None:
     weights = {c.text: c.strength for c in concepts(parse("what did database-engineer say"))}
 
     assert weights["database"] < 1.0
 
 
-def test_inflections_of_one_word_are_one_search_concept() -> None:
+def test_inflected_forms_of_a_word_count_as_one_search_term() -> None:
     assert len(concepts(parse("caching caches cached"))) == 1
 
 
-def test_names_are_recognised_as_word_sequences_and_by_known_abbreviations() -> None:
+def test_names_written_as_separate_words_or_abbreviations_are_recognised() -> None:
     keys = name_keys("is the list endpoints service on pg")
 
     assert {"listendpoints", "postgresql"} <= keys

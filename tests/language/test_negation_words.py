@@ -21,7 +21,7 @@ def test_every_negation_word_is_recognised_as_a_denial(word: str) -> None:
 
 
 @pytest.mark.parametrize("word", sorted(NEVER | NOT))
-def test_a_prompt_with_a_negation_word_contains_no_request(word: str) -> None:
+def test_a_negated_instruction_in_a_prompt_is_not_taken_for_a_request(word: str) -> None:
     assert requests("use redis")
     assert requests(f"use {word} redis") == []
 
@@ -35,7 +35,7 @@ def test_a_rule_with_a_negation_word_forbids_the_following_action(word: str) -> 
 
 
 @pytest.mark.parametrize("said", ["sin", "sans", "ohne", "без"])
-def test_a_rule_never_to_act_without_something_does_not_forbid_the_action(said: str) -> None:
+def test_a_rule_like_never_push_without_review_does_not_forbid_every_push(said: str) -> None:
     (binding,) = bindings_of("git push")
 
     assert not forbids(f"Never push {said} review", binding)

@@ -53,12 +53,14 @@ BARE = (
 
 
 @pytest.mark.parametrize("prompt", ASKING)
-def test_a_later_prompt_may_also_ask_where_the_work_ended(prompt: str) -> None:
+def test_a_question_about_where_work_ended_is_recognised_in_a_later_prompt(prompt: str) -> None:
     assert resumed(prompt, is_first=False) == ""
 
 
 @pytest.mark.parametrize("prompt", BARE)
-def test_a_first_prompt_can_resume_the_previous_work(prompt: str) -> None:
+def test_a_bare_request_to_continue_resumes_earlier_work_only_in_a_first_prompt(
+    prompt: str,
+) -> None:
     assert resumed(prompt, is_first=True) == ""
     assert resumed(prompt, is_first=False) is None
 
@@ -72,7 +74,9 @@ def test_a_first_prompt_can_resume_the_previous_work(prompt: str) -> None:
         ("继续实现导入", "实现导入"),
     ],
 )
-def test_the_subject_of_a_first_prompt_that_resumes_work_is_parsed(prompt: str, rest: str) -> None:
+def test_the_subject_is_extracted_from_a_first_prompt_that_resumes_work(
+    prompt: str, rest: str
+) -> None:
     assert resumed(prompt, is_first=True) == rest
 
 
@@ -88,5 +92,5 @@ def test_the_subject_of_a_first_prompt_that_resumes_work_is_parsed(prompt: str, 
         "",
     ],
 )
-def test_prompts_that_only_resemble_a_request_to_resume_resume_no_work(prompt: str) -> None:
+def test_prompts_that_merely_mention_continuing_do_not_resume_earlier_work(prompt: str) -> None:
     assert resumed(prompt, is_first=True) is None

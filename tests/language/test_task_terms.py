@@ -27,7 +27,7 @@ def unrelated_helper(): return "sourdough"
 Return a concise report with file paths. When you are done, finish with a summary."""
 
 
-def test_the_question_contains_the_subject_but_not_the_role_folder_or_report_format() -> None:
+def test_the_search_query_for_a_subagent_task_omits_role_folder_and_report_format() -> None:
     [asked] = questions(text_of("Review schema", LONG.format(filler="")))
 
     for kept in ("schema", "analytics DB", "reports/nightly.py", "warehouse tables"):
@@ -36,13 +36,13 @@ def test_the_question_contains_the_subject_but_not_the_role_folder_or_report_for
         assert dropped not in asked
 
 
-def test_prohibitions_come_after_instructions_in_the_question() -> None:
+def test_the_search_query_for_a_task_puts_instructions_before_prohibitions() -> None:
     [asked] = questions("\nDo not touch the parser. Speed up the importer.")
 
     assert asked.index("importer") < asked.index("parser")
 
 
-def test_a_long_task_yields_one_question_for_its_beginning_and_one_for_the_whole() -> None:
+def test_a_long_task_yields_one_search_query_for_its_start_and_one_for_all_of_it() -> None:
     filler = "\n".join(f"The ops team measured run {n} of the report again." for n in range(20))
     focus, whole = questions(text_of("Review schema", LONG.format(filler=filler)))
 
@@ -52,13 +52,13 @@ def test_a_long_task_yields_one_question_for_its_beginning_and_one_for_the_whole
     assert "warehouse tables" in whole
 
 
-def test_the_report_instruction_is_the_subject_if_a_task_states_nothing_else() -> None:
+def test_a_task_that_only_asks_for_a_report_is_searched_by_the_reports_subject() -> None:
     assert questions("\nReport which database holds the orders.") == (
         "which database holds the orders",
     )
 
 
-def test_a_task_with_only_a_role_and_a_folder_yields_no_question() -> None:
+def test_a_task_that_states_only_a_role_and_a_folder_yields_no_search_query() -> None:
     assert questions("\nYou are a senior engineer.\nWorking directory: /home/ann/shop") == ()
     assert questions("") == ()
 
@@ -72,13 +72,13 @@ def test_a_list_of_many_points_is_not_treated_as_pasted_text() -> None:
     assert "invoice numbering" in asked
 
 
-def test_the_title_is_the_description_without_its_leading_verb() -> None:
+def test_the_title_of_a_task_is_its_description_without_the_leading_verb() -> None:
     assert title(text_of("Review  webhook\nretries", "Long text.")) == "webhook retries"
     assert title(text_of(None, "Long text.")) == ""
     assert title(text_of("a task", "Long text.")) == ""
 
 
-def test_words_such_as_review_are_kept_where_they_are_the_subject_of_a_task() -> None:
+def test_a_word_like_review_is_kept_in_the_query_if_it_is_the_subject_of_the_task() -> None:
     assert questions("\nReview the product reviews: the search is slow") == (
         "the product reviews: the search is slow",
     )

@@ -28,13 +28,13 @@ BRIEF_TECHNOLOGIES = (
 
 
 @pytest.mark.parametrize("agent", BRIEF_AGENTS)
-def test_every_agent_in_the_project_brief_is_known_and_has_search_terms(agent: str) -> None:
+def test_every_agent_named_in_the_specification_is_known_and_has_search_terms(agent: str) -> None:
     assert agent in KNOWN_AGENTS
     assert agent_terms(agent)
 
 
 @pytest.mark.parametrize("name", BRIEF_TECHNOLOGIES)
-def test_every_technology_in_the_project_brief_is_known(name: str) -> None:
+def test_every_technology_named_in_the_specification_is_known(name: str) -> None:
     assert canonical(name.lower()) == name
     assert entity_type(name) == "technology"
 
@@ -61,23 +61,23 @@ def test_a_hyphenated_name_ending_in_a_role_is_an_agent(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["engineer", "non-developer", "cursor-pagination", "Re-Tester"])
-def test_names_without_the_form_of_a_role_are_not_agents(name: str) -> None:
+def test_names_such_as_engineer_or_non_developer_are_not_recognised_as_agents(name: str) -> None:
     assert not is_agent(name)
 
 
-def test_a_name_ending_in_a_pattern_word_is_a_pattern() -> None:
+def test_a_name_ending_in_a_word_like_pagination_is_classified_as_a_pattern() -> None:
     assert entity_type("token-pagination") == "pattern"
     assert entity_type("kitchen-table") == ""
 
 
-def test_vocabulary_keys_are_normalised_and_each_name_maps_to_itself() -> None:
+def test_every_technology_and_pattern_name_can_be_looked_up_in_normalised_form() -> None:
     for table in (TECHNOLOGIES, PATTERNS):
         for key, name in table.items():
             assert key == name_key(key)
             assert table.get(name_key(name)) == name
 
 
-def test_each_listed_ordinary_word_is_a_known_technology_or_pattern() -> None:
+def test_each_ordinary_word_listed_as_a_name_is_a_known_technology_or_pattern() -> None:
     assert all(word in TECHNOLOGIES or word in PATTERNS for word in ORDINARY)
 
 
@@ -86,5 +86,5 @@ def test_search_terms_of_an_unknown_agent_are_derived_from_its_name() -> None:
     assert agent_terms("poem-writer") == ()
 
 
-def test_br14_search_terms_of_the_database_engineer_include_those_of_the_brief() -> None:
+def test_the_database_engineer_agent_is_searched_by_postgresql_schema_and_migration() -> None:
     assert {"PostgreSQL", "schema", "migration"} <= set(AGENT_TERMS["database-engineer"])

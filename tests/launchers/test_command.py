@@ -112,7 +112,9 @@ def test_the_command_can_be_called_with_a_relative_path(ready: InstalledPlugin) 
         assert told(result)["root"] == ready.root
 
 
-def test_commands_in_the_users_shell_use_the_plugins_runtime_folder(ready: InstalledPlugin) -> None:
+def test_a_command_run_in_a_shell_uses_the_runtime_folder_of_the_installed_plugin(
+    ready: InstalledPlugin,
+) -> None:
     folder = os.path.join(ready.home, ".claude", "plugins", "data")
     for name in ("memory-fabric-inline", "memory-fabric-memory-fabric", "other-plugin"):
         write(os.path.join(folder, name, "interpreter"), f"{PYTHON}\n")
@@ -124,7 +126,9 @@ def test_commands_in_the_users_shell_use_the_plugins_runtime_folder(ready: Insta
     assert told(call(ready, without=unset))["data"] == f"{folder}/memory-fabric-inline"
 
 
-def test_another_plugins_variables_are_not_taken_for_ours(ready: InstalledPlugin) -> None:
+def test_the_command_ignores_environment_variables_of_another_plugin(
+    ready: InstalledPlugin,
+) -> None:
     report = told(call(ready, CLAUDE_PLUGIN_ROOT="/somewhere/else"))
 
     assert report["root"] == ready.root
@@ -151,7 +155,7 @@ def test_the_command_reports_the_required_python_if_none_is_found(plugin: Instal
     assert b"only an older one" in call(plugin, "status").stderr
 
 
-def test_the_command_hook_runs_the_launch_script_of_the_hooks(ready: InstalledPlugin) -> None:
+def test_the_hook_subcommand_runs_the_hook_launcher(ready: InstalledPlugin) -> None:
     ready.python_on_path()
 
     result = call(ready, "hook", data=PROMPT)

@@ -78,7 +78,7 @@ def test_many_concurrent_starts_run_only_one_installation(site: Site) -> None:
     assert site.installed()
 
 
-def test_an_installer_without_an_inherited_lock_locks_out_a_second_installer(
+def test_an_installer_that_inherits_no_lock_still_prevents_a_second_installation(
     site: Site,
 ) -> None:
     source = os.path.join(site.root, "plugin")
@@ -99,7 +99,7 @@ def test_the_path_of_python_in_an_environment_depends_on_the_system() -> None:
     assert packages.python_in("/env", "nt") == os.path.join("/env", "Scripts", "python.exe")
 
 
-def test_run_and_wait_returns_the_exit_code_of_the_command() -> None:
+def test_running_an_installation_command_returns_its_exit_code() -> None:
     assert packages.run_and_wait([PYTHON, "-I", "-S", "-c", "raise SystemExit(7)"]) == 7
 
 
@@ -132,7 +132,9 @@ def test_after_an_installer_is_killed_the_next_installation_succeeds(
     assert len(site.environments()) == 1
 
 
-def test_an_installation_removes_incomplete_environments_of_other_pythons(site: Site) -> None:
+def test_an_installation_removes_incomplete_environments_of_other_python_versions(
+    site: Site,
+) -> None:
     write(os.path.join(site.data, "env-cpython-299-00000000", "bin", "python"), "half")
 
     site.start()
@@ -218,7 +220,9 @@ def test_an_environment_in_use_by_a_server_survives_an_update(site: Site) -> Non
     assert len(site.environments()) == 1
 
 
-def test_an_installation_without_network_saves_the_error_and_backs_off(site: Site) -> None:
+def test_an_installation_without_network_saves_the_error_and_delays_the_next_attempt(
+    site: Site,
+) -> None:
     site.use_pip()
     offline = closed_port()
 
@@ -237,7 +241,7 @@ def test_an_installation_without_network_saves_the_error_and_backs_off(site: Sit
     assert offline in read(os.path.join(site.data, "install.log"))
 
 
-def test_a_successful_installation_after_the_back_off_deletes_the_saved_error(site: Site) -> None:
+def test_a_successful_retry_of_the_installation_deletes_the_saved_error(site: Site) -> None:
     site.start(PIP_INDEX_URL=closed_port())
     site.finished()
     error = os.path.join(site.data, "install-error")
@@ -303,13 +307,13 @@ def test_waiting_for_packages_starts_and_completes_an_installation(site: Site) -
     assert site.ask("i.wait(data, root, 100)") == site.installed() is not None
 
 
-def test_waiting_for_packages_ends_at_once_if_the_installation_fails(site: Site) -> None:
+def test_a_command_stops_waiting_for_packages_as_soon_as_installation_fails(site: Site) -> None:
     assert site.ask("i.wait(data, root, 1000)", PIP_INDEX_URL=closed_port()) is None
     assert site.ask("i.wait(data, root, 1000)") is None  # backing off
     assert site.ask("i.wait(data, root, 1000, insist=True)") is not None
 
 
-def test_an_installation_continues_after_waiting_for_packages_times_out(site: Site) -> None:
+def test_an_installation_continues_after_a_command_stops_waiting_for_it(site: Site) -> None:
     site.index.open.clear()
 
     assert site.ask("i.wait(data, root, 0.2)") is None
@@ -404,7 +408,7 @@ def test_hooks_find_the_installed_python_without_importing_slow_modules(site: Si
     assert not loaded & heavy
 
 
-def test_the_real_lock_file_installs_everything_commands_import_and_is_small(site: Site) -> None:
+def test_the_shipped_lock_file_installs_all_packages_that_the_commands_import(site: Site) -> None:
     lock = os.path.join(ROOT, "plugin", "requirements.lock")
     shutil.copy(lock, os.path.join(site.root, "plugin", "requirements.lock"))
     # The machine's own way to the package index, whatever it is.
@@ -446,7 +450,7 @@ def disk_usage(folder: str) -> int:
     return sum(os.lstat(path).st_blocks * 512 for path in paths)
 
 
-def test_a_lock_file_in_the_current_folder_is_not_installed_without_a_plugin_root(
+def test_the_installer_ignores_a_lock_file_in_the_current_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "plugin").mkdir()

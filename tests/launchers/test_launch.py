@@ -32,7 +32,7 @@ SHELLS = [
 ]
 
 
-def test_the_first_event_caches_the_real_python_interpreter_behind_a_shim(
+def test_the_first_hook_caches_the_real_python_instead_of_its_shim(
     plugin: InstalledPlugin,
 ) -> None:
     shim = plugin.python_on_path()
@@ -58,7 +58,7 @@ def test_a_cached_python_starts_in_isolated_mode_without_a_subprocess(
     assert report["argv"] == [os.path.join(plugin.root, "hooks", "dispatch.py")]
 
 
-def test_a_pipe_in_place_of_the_cached_interpreter_file_is_not_read(
+def test_the_launcher_replaces_a_pipe_found_in_place_of_its_cache_file(
     plugin: InstalledPlugin,
 ) -> None:
     os.makedirs(os.path.dirname(plugin.remembered()), exist_ok=True)
@@ -71,7 +71,7 @@ def test_a_pipe_in_place_of_the_cached_interpreter_file_is_not_read(
     assert read(plugin.remembered()) == f"{PYTHON}\n"
 
 
-def test_a_search_for_python_starts_child_processes(plugin: InstalledPlugin) -> None:
+def test_the_launcher_starts_child_processes_to_search_for_python(plugin: InstalledPlugin) -> None:
     plugin.python_on_path()
 
     plugin.run_hook()
@@ -165,7 +165,7 @@ def test_a_configured_python_takes_precedence_over_the_path(plugin: InstalledPlu
     assert plugin.report()["executable"] == PYTHON
 
 
-def test_a_relative_path_entry_never_runs_a_python_of_the_project(
+def test_the_launcher_never_runs_python_from_a_relative_folder_in_path(
     plugin: InstalledPlugin,
 ) -> None:
     project = os.path.join(plugin.home, "project")
@@ -205,7 +205,7 @@ def test_several_concurrent_first_events_all_reach_python(plugin: InstalledPlugi
     assert os.listdir(plugin.data) == ["interpreter"]
 
 
-def test_the_runtime_folder_is_in_the_memory_home_without_client_variables(
+def test_the_runtime_folder_is_in_the_memory_home_if_plugin_variables_are_unset(
     plugin: InstalledPlugin,
 ) -> None:
     plugin.python_on_path()
@@ -226,7 +226,9 @@ def test_a_configured_memory_home_contains_the_runtime_folder(plugin: InstalledP
     assert plugin.report()["data"] == os.path.join(plugin.home, "fabric", "runtime")
 
 
-def test_another_plugins_variables_are_not_taken_for_ours(plugin: InstalledPlugin) -> None:
+def test_the_launcher_ignores_environment_variables_of_another_plugin(
+    plugin: InstalledPlugin,
+) -> None:
     plugin.python_on_path()
     others = os.path.join(plugin.home, "others-data")
     os.makedirs(others)
@@ -296,7 +298,9 @@ def test_a_missing_python_is_reported_once_with_a_remedy(
         b'{"hook_event_name":"Stop","last_assistant_message":"\\"hook_event_name\\":\\"SessionStart\\""}',
     ],
 )
-def test_irrelevant_events_print_no_python_notice(plugin: InstalledPlugin, event: bytes) -> None:
+def test_a_missing_python_is_not_reported_for_invalid_or_irrelevant_hook_events(
+    plugin: InstalledPlugin, event: bytes
+) -> None:
     result = plugin.run_hook(event)
 
     assert (result.returncode, result.stdout, result.stderr) == (0, b"", b"")
@@ -317,7 +321,7 @@ def test_a_large_event_is_read_completely_if_python_is_missing(plugin: Installed
     assert json.loads(result.stdout)["systemMessage"]
 
 
-def test_without_a_runtime_folder_the_python_notice_appears_only_at_session_start(
+def test_a_missing_python_is_reported_only_at_session_start_without_a_runtime_folder(
     plugin: InstalledPlugin,
 ) -> None:
     blocked = write(os.path.join(plugin.home, "file"), "")

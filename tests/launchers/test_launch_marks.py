@@ -51,7 +51,7 @@ def launched(plugin: InstalledPlugin) -> Launched:
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_python_is_started_only_if_the_project_or_user_has_matching_records(
+def test_the_launcher_starts_python_only_if_the_needed_rules_or_fixes_exist(
     launched: Launched, shell: str
 ) -> None:
     assert not launched.starts(shell=shell)
@@ -63,7 +63,9 @@ def test_python_is_started_only_if_the_project_or_user_has_matching_records(
     assert launched.starts(shell=shell)
 
 
-def test_records_of_another_project_do_not_start_python(launched: Launched) -> None:
+def test_the_launcher_does_not_start_python_for_records_of_another_project(
+    launched: Launched,
+) -> None:
     launched.mark("rules", "projects", PROJECT)
     launch_marks.note_place(launched.home, "/srv/other", launch_marks.NO_PROJECT)
 
@@ -74,7 +76,7 @@ def test_records_of_another_project_do_not_start_python(launched: Launched) -> N
 @pytest.mark.parametrize(
     "folder", ["/srv", "/srv/the app/sub", "", "relative", "/srv/../srv/the app", "/"]
 )
-def test_python_is_started_in_a_folder_whose_project_is_unknown(
+def test_the_launcher_starts_python_if_the_project_of_the_folder_is_unknown(
     launched: Launched, folder: str
 ) -> None:
     assert launched.starts(CLAUDE_PROJECT_DIR=folder)
@@ -84,7 +86,9 @@ def test_a_project_folder_with_a_trailing_slash_is_recognised(launched: Launched
     assert not launched.starts(CLAUDE_PROJECT_DIR=FOLDER + "/")
 
 
-def test_python_is_started_if_the_entry_for_the_folder_is_damaged(launched: Launched) -> None:
+def test_the_launcher_starts_python_if_its_entry_for_the_folder_is_damaged(
+    launched: Launched,
+) -> None:
     write(launch_marks.place_path(launched.home, FOLDER), "\n")
     assert launched.starts()
 
@@ -106,9 +110,11 @@ def test_the_launcher_does_not_start_python_if_memory_is_off_or_missing(launched
     assert not launched.starts(CLAUDE_CONFIG_DIR=os.path.join(launched.plugin.home, "new"))
 
 
-def test_hooks_that_may_not_exit_early_always_start_python(launched: Launched) -> None:
+def test_the_launcher_always_starts_python_for_hooks_other_than_rules_and_fixes(
+    launched: Launched,
+) -> None:
     assert launched.starts("")
 
 
-def test_the_launcher_exits_early_without_starting_any_process(launched: Launched) -> None:
+def test_the_launcher_starts_no_process_if_no_rule_or_fix_exists(launched: Launched) -> None:
     assert not launched.starts(PATH="/nonexistent")

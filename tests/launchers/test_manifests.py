@@ -51,7 +51,7 @@ def test_hooks_are_registered_for_exactly_the_events_with_a_handler() -> None:
     assert set(_entries()) == set(HANDLERS)
 
 
-def test_every_hook_is_one_direct_call_of_the_launcher_with_a_short_timeout() -> None:
+def test_every_registered_hook_calls_the_launcher_directly_with_a_short_timeout() -> None:
     for event, group in _groups():
         (hook,) = group["hooks"]
         assert (hook["type"], hook["command"]) == ("command", HOOK)
@@ -61,7 +61,7 @@ def test_every_hook_is_one_direct_call_of_the_launcher_with_a_short_timeout() ->
         assert set(hook) == {"type", "command", "args", "timeout"}
 
 
-def test_the_launcher_may_exit_early_only_for_frequently_used_tools() -> None:
+def test_only_hooks_for_frequently_used_tools_may_skip_starting_python() -> None:
     named = [
         (event, group["matcher"], group["hooks"][0]["args"])
         for event, group in _groups()
@@ -83,7 +83,7 @@ def test_a_tool_call_starts_at_most_one_hook_per_event() -> None:
             assert sum(bool(matcher.search(tool)) for matcher in matchers) <= 1
 
 
-def test_only_tool_and_skill_events_have_matchers_which_match_the_intended_names() -> None:
+def test_hook_matchers_select_only_the_intended_tools_and_skills() -> None:
     matchers = {event: groups[0].get("matcher") for event, groups in _entries().items()}
 
     assert {event for event, matcher in matchers.items() if matcher} == {
@@ -105,7 +105,7 @@ def test_only_tool_and_skill_events_have_matchers_which_match_the_intended_names
     assert not bridge.fullmatch("Bash")
 
 
-def test_the_mcp_server_is_named_memory_and_is_not_always_loaded() -> None:
+def test_the_mcp_server_named_memory_is_loaded_only_on_demand() -> None:
     server = _json(".claude-plugin", "plugin.json")["mcpServers"]["memory"]
 
     assert server["command"] == "${CLAUDE_PLUGIN_ROOT}/bin/memory-fabric"
@@ -134,7 +134,7 @@ def test_the_manual_setup_command_prints_hooks_with_an_absolute_path() -> None:
     assert set(commands) == {os.path.join(os.path.abspath(ROOT), "hooks", "launch")}
 
 
-def test_the_lock_files_pin_each_dependency_once_with_hashes_and_no_index_host() -> None:
+def test_the_lock_files_pin_every_dependency_exactly_once_with_hashes() -> None:
     first, serve = (_pins(name) for name in ("requirements.lock", "serve.lock"))
     with open(os.path.join(ROOT, "pyproject.toml"), "rb") as file:
         wanted = tomllib.load(file)["project"]["dependencies"]

@@ -63,7 +63,7 @@ def bar(tmp_path: Path) -> Bar:
     return Bar(tmp_path)
 
 
-def test_the_status_line_counts_stored_injected_and_reviewable_memories(bar: Bar) -> None:
+def test_the_status_line_counts_memories_that_are_stored_injected_or_need_review(bar: Bar) -> None:
     assert bar.line() == "memory project: 1 known"
     assert "Redis" in bar.hooks.say("How do the workers use Redis for pagination?").context
     bar.hooks.say(HEARD)

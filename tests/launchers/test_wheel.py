@@ -88,7 +88,9 @@ def installed(environment: Path, tmp_path: Path) -> Installed:
     return Installed(environment / "bin/memory-fabric", home, project)
 
 
-def test_setup_from_the_wheel_registers_working_hooks(installed: Installed) -> None:
+def test_setup_in_an_installed_wheel_registers_and_removes_working_hooks(
+    installed: Installed,
+) -> None:
     hooks = installed.home / ".codex/hooks.json"
 
     written = installed.run("setup", "--client", "codex", "--yes")

@@ -46,7 +46,7 @@ def test_a_hook_without_a_shell_answers_like_one_with_a_shell(bar: Bar) -> None:
     assert b"The workers use Redis" in done.stdout
 
 
-def test_a_hook_without_a_shell_gets_client_and_folder_from_option_and_event(bar: Bar) -> None:
+def test_a_hook_run_without_a_shell_reads_the_client_option_and_the_event_folder(bar: Bar) -> None:
     place = str(bar.hooks.project)
     event = {"hook_event_name": "SessionStart", "session_id": "s", "source": "startup"}
     event["cwd"] = place
@@ -60,7 +60,7 @@ def test_a_hook_without_a_shell_gets_client_and_folder_from_option_and_event(bar
     assert b"Redis" in done.stdout and b"Claude ends a message" not in done.stdout
 
 
-def test_a_hook_without_a_shell_exits_early_without_matching_records(
+def test_a_hook_run_without_a_shell_exits_early_if_no_rule_or_fix_exists(
     launched: Launched,
 ) -> None:
     shell = f"{PYTHON} -I -S"
@@ -147,7 +147,7 @@ def test_a_hook_with_missing_files_does_not_stop_the_session(tmp_path: Path) -> 
         ("", ntpath, None),
     ],
 )
-def test_launcher_and_python_use_the_same_path_for_the_project_entry_of_a_folder(
+def test_the_launcher_and_python_agree_on_the_path_of_a_folders_project_file(
     script: ModuleType, monkeypatch: pytest.MonkeyPatch, folder: str, paths: Any, below: str | None
 ) -> None:
     assert script.place_below(folder, paths) == below

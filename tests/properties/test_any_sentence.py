@@ -72,7 +72,7 @@ def test_the_remember_command_accepts_a_sentence_that_begins_with_its_reason(
     assert capsys.readouterr().out
 
 
-def test_a_sentence_that_cannot_be_parsed_is_counted_and_reported_without_its_text(
+def test_an_unparsable_sentence_is_reported_without_its_text_and_counted_once(
     tmp_path: Path,
 ) -> None:
     memory = open_memory(tmp_path)
@@ -109,7 +109,7 @@ def test_status_shows_how_many_sentences_could_not_be_parsed(
     assert json.loads(capsys.readouterr().out)["unread_sentences"] == 3
 
 
-def test_errors_not_caused_by_a_sentence_are_not_caught(tmp_path: Path) -> None:
+def test_timeouts_and_io_errors_are_not_treated_as_unparsable_sentences(tmp_path: Path) -> None:
     def locked() -> None:
         raise TimeoutError
 

@@ -106,7 +106,7 @@ def test_ingest_keeps_both_of_two_stated_decisions(pair: tuple[str, str]) -> Non
     assert [record.what for record in parts.records(came, {})] == list(texts)
 
 
-def test_the_remember_command_reports_a_record_as_known_only_for_the_same_name(
+def test_remember_reports_a_sentence_as_known_only_if_the_name_in_it_is_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "shop" / ".git").mkdir(parents=True)

@@ -197,7 +197,7 @@ def test_what_stands_among_signs_of_the_index_is_still_found(fabric: Fabric, tex
 
 
 @pytest.mark.parametrize(("fabric", "kind"), HUGE, indirect=["fabric"])
-def test_a_prompt_of_a_megabyte_runs_the_same_statements_as_its_beginning(
+def test_a_prompt_of_one_megabyte_runs_the_same_sql_queries_as_its_beginning(
     fabric: Fabric, kind: str
 ) -> None:
     text = huge[kind]

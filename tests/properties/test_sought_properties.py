@@ -61,7 +61,7 @@ def test_a_part_of_a_longer_word_is_no_whole_word(word: str, more: str) -> None:
     assert len(whole.spans(f"({word})\n{word}".encode())) == 2
 
 
-def test_the_mark_for_erased_words_is_never_matched() -> None:
+def test_the_placeholder_for_erased_words_is_not_itself_found_as_a_word() -> None:
     sought = Sought((Needle("erased"),))
 
     left = sought.without("It was erased, [erased] or not.")

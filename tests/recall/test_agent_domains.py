@@ -57,7 +57,7 @@ def test_an_agent_type_has_its_configured_domain_in_any_spelling(
     assert domain_for(settings, "code-critic") == AgentDomain("code_critic")
 
 
-def test_an_agents_configured_domain_wins_over_its_folder_and_its_name(
+def test_the_domain_configured_for_an_agent_overrides_its_folder_and_its_name(
     repository: Path,
 ) -> None:
     file = legal(paths=["services/legal"]) | {"agents": {"critic": {"domain": "review"}}}
@@ -85,7 +85,9 @@ def test_a_relative_path_is_resolved_in_the_repository_of_the_session(
     assert domain_for(settings).name == domain
 
 
-def test_a_folder_of_the_same_name_elsewhere_has_no_configured_domain(repository: Path) -> None:
+def test_a_configured_folder_domain_does_not_apply_to_similarly_named_folders(
+    repository: Path,
+) -> None:
     other = repository / "examples/services/legal"
     other.mkdir(parents=True)
     beside = repository / "services/legal-old"
@@ -162,13 +164,15 @@ def test_agents_and_folders_of_an_isolated_domain_see_only_that_domain(repositor
 @pytest.mark.parametrize(
     "written", ["Avocat-Ge\u0301ne\u0301ral", "AVOCAT général", "p:avocat-général:"]
 )
-def test_an_agent_type_is_isolated_in_any_spelling(repository: Path, written: str) -> None:
+def test_isolation_of_an_agent_type_applies_to_every_spelling_of_its_name(
+    repository: Path, written: str
+) -> None:
     settings = configured(repository, legal(isolate=True, agents=["avocat-général"]))
 
     assert domain_for(settings, written) == AgentDomain("legal", stated=True, isolated=True)
 
 
-def test_a_configured_agent_type_cannot_leave_an_isolated_folder(repository: Path) -> None:
+def test_a_configured_agent_domain_does_not_override_an_isolated_folder(repository: Path) -> None:
     file = legal(isolate=True, paths=["services/legal"])
     file |= {"agents": {"critic": {"domain": "review"}, "hermit": {"isolate": True}}}
     settings = configured(repository / "services/legal", file)
@@ -186,7 +190,7 @@ def test_the_environment_variable_sets_the_domain_of_a_process(repository: Path)
     assert domain_for(isolated) == AgentDomain("legal", stated=True, isolated=True)
 
 
-def test_an_isolated_general_domain_confines_only_agents_without_a_domain(tmp_path: Path) -> None:
+def test_isolating_the_general_domain_affects_only_agents_without_a_domain(tmp_path: Path) -> None:
     settings = configured(tmp_path, {"domains": {"general": {"isolate": True}}})
 
     assert domain_for(settings) == AgentDomain("general", isolated=True)

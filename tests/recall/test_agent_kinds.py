@@ -29,7 +29,7 @@ def test_an_agent_that_only_searches_is_recognised_by_its_name(name: str) -> Non
 
 
 @pytest.mark.parametrize("name", ["planner", "research-writer", "findings-reporter", "planetary"])
-def test_a_name_that_resembles_a_searching_agent_is_not_taken_for_one(name: str) -> None:
+def test_an_agent_with_a_name_like_planner_is_not_treated_as_a_search_agent(name: str) -> None:
     assert not kind_of(name, {}).searches
 
 
@@ -52,7 +52,7 @@ def test_search_terms_of_an_agent_are_derived_from_its_name(name: str, term: str
 
 
 @pytest.mark.parametrize("name", ["poem-writer", "go-around", "react-quickly", "x"])
-def test_an_agent_name_of_unknown_words_yields_a_domain_but_no_search_terms(name: str) -> None:
+def test_an_agent_name_of_unknown_words_sets_a_domain_but_no_search_terms(name: str) -> None:
     kind = kind_of(name, {})
 
     assert kind.terms == ()
@@ -79,5 +79,5 @@ def test_an_empty_configuration_removes_the_terms_and_domain_of_an_agent_type() 
     assert kind_of("code-reviewer", {"code-reviewer": " , "}) == Kind("code-reviewer")
 
 
-def test_a_search_agent_with_configured_terms_does_not_count_as_only_searching() -> None:
+def test_a_search_agent_with_configured_terms_is_treated_as_an_ordinary_agent() -> None:
     assert kind_of("Explore", {"explore": "layout"}) == Kind("explore", ("layout",))

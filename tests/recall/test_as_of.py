@@ -144,7 +144,7 @@ def test_a_replaced_record_is_not_ranked_lower_in_a_question_about_the_past(memo
         ("how is the archive used?", False, False),
     ],
 )
-def test_a_typed_prompt_must_ask_about_the_past_more_clearly_than_a_search(
+def test_a_typed_prompt_must_refer_to_the_past_more_clearly_than_a_search_query(
     text: str, *, searched: bool, typed: bool
 ) -> None:
     assert parse(text).past is searched
@@ -203,7 +203,7 @@ def test_the_record_from_before_or_after_the_event_in_a_question_is_ranked_first
         ("2026-13", ""),
     ],
 )
-def test_as_of_a_date_or_period_means_the_end_of_that_period(text: str, expected: str) -> None:
+def test_as_of_uses_the_end_of_the_given_day_month_or_year(text: str, expected: str) -> None:
     assert moment(text, NOW) == expected
 
 

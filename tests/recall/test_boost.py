@@ -10,7 +10,7 @@ USES = Relation("cursor-pagination", "uses", "PostgreSQL")
 RECOMMENDS = Relation("database-engineer", "recommends", "cursor-pagination")
 
 
-def test_br4_a_hit_mentioning_an_entity_is_boosted_and_gets_the_entitys_relations() -> None:
+def test_a_search_hit_that_mentions_an_entity_is_boosted_and_gets_its_relations() -> None:
     hit = a_hit("Lists need PostgreSQL 15", relevance=0.5)
 
     [raised] = boost([hit], {"PostgreSQL": (USES,)}, 1.2)
@@ -21,19 +21,19 @@ def test_br4_a_hit_mentioning_an_entity_is_boosted_and_gets_the_entitys_relation
     assert "PostgreSQL" in raised.entities
 
 
-def test_br4_boosted_relevance_is_capped_at_1() -> None:
+def test_the_relevance_of_a_boosted_hit_is_at_most_1() -> None:
     [raised] = boost([a_hit("on PostgreSQL", relevance=0.95)], {"PostgreSQL": (USES,)}, 1.2)
 
     assert raised.relevance == 1.0
 
 
-def test_br4_spelling_variants_of_an_entity_name_are_recognised() -> None:
+def test_spelling_variants_of_an_entity_name_are_recognised() -> None:
     [raised] = boost([a_hit("use cursor pagination")], {"cursor-pagination": (USES,)})
 
     assert raised.metadata["cross_referenced"] is True
 
 
-def test_br4_own_entities_boost_a_record_only_by_relations_of_other_records() -> None:
+def test_entities_of_a_record_boost_it_only_through_relations_from_other_records() -> None:
     own = a_hit("Use cursors", entities=("cursor-pagination",), metadata={"relations": [[*USES]]})
     around = {"cursor-pagination": (USES,)}
 
@@ -46,7 +46,7 @@ def test_br4_own_entities_boost_a_record_only_by_relations_of_other_records() ->
     assert raised.metadata["cross_referenced"] is True
 
 
-def test_br6_relations_of_the_hits_own_entity_are_attached_without_a_boost() -> None:
+def test_a_graph_hit_gets_the_relations_of_its_own_entity_without_a_boost() -> None:
     hit = a_hit("Use cursor-based pagination", entities=("cursor-pagination",), source="graph")
 
     [same] = boost([hit], {"cursor-pagination": (RECOMMENDS,)})

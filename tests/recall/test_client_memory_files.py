@@ -43,7 +43,7 @@ def native_texts(answer: Answer) -> list[str]:
     return [hit.text for hit in answer.hits if hit.source == "native"]
 
 
-def test_r2_notes_in_client_memory_files_are_found_in_addition_to_records(memory: Memory) -> None:
+def test_notes_in_client_memory_files_are_found_in_addition_to_records(memory: Memory) -> None:
     remember(memory, "Deploys wait for the smoke test")
     put(memory, "# Shop\n\n- Deploys go through Argo\n- Shoes are sold in pairs\n")
 
@@ -55,7 +55,7 @@ def test_r2_notes_in_client_memory_files_are_found_in_addition_to_records(memory
 
 
 @pytest.mark.parametrize("question", ["deploying shoes?", "k8s", '"in pairs"', "the rollout"])
-def test_a_note_in_a_client_memory_file_is_found_by_stem_spelling_phrase_and_synonym(
+def test_a_client_memory_note_is_found_by_word_stem_spelling_phrase_or_synonym(
     memory: Memory, question: str
 ) -> None:
     put(memory, "- Deploys of shoes go out in pairs, by Kubernetes\n- Socks do not\n")
@@ -136,7 +136,7 @@ def test_an_unreadable_note_file_is_reported_and_other_notes_are_found(memory: M
     assert ask(memory, "zanzibar").failures == answer.failures
 
 
-def test_notes_in_client_memory_files_are_not_returned_without_a_graph(
+def test_recall_returns_no_client_memory_notes_if_the_graph_database_is_corrupt(
     tmp_path: Path, memory: Memory
 ) -> None:
     remember(memory, "Pagination uses opaque cursors")

@@ -23,7 +23,7 @@ def twins(**other: Any) -> tuple[Hit, Hit]:
     return first, second
 
 
-def test_br3_near_duplicates_are_merged_and_the_more_relevant_text_is_kept() -> None:
+def test_near_duplicates_are_merged_and_the_more_relevant_text_is_kept() -> None:
     first, second = twins(session="s2")
 
     [hit] = dedupe([second, first])
@@ -36,7 +36,7 @@ def test_br3_near_duplicates_are_merged_and_the_more_relevant_text_is_kept() -> 
     assert hit.metadata["cross_validated"] is True
 
 
-def test_br3_only_texts_above_the_similarity_threshold_are_merged() -> None:
+def test_only_texts_above_the_similarity_threshold_are_merged() -> None:
     four_of_five = [
         a_hit("alpha beta gamma delta epsilon", id="record:1"),
         a_hit("alpha beta gamma delta", id="record:2"),
@@ -47,13 +47,13 @@ def test_br3_only_texts_above_the_similarity_threshold_are_merged() -> None:
     assert len(dedupe(four_of_five, 0.79)) == 1
 
 
-def test_br3_equal_hits_of_two_authors_validate_each_other() -> None:
+def test_equal_hits_from_two_authors_are_marked_as_cross_validated() -> None:
     [hit] = dedupe(twins(session="s1", author="bob"))
 
     assert hit.metadata["cross_validated"] is True
 
 
-def test_br3_two_records_of_one_session_validate_each_other_unlike_record_and_turn() -> None:
+def test_equal_records_of_one_session_confirm_each_other_but_a_record_and_a_turn_do_not() -> None:
     first, second = twins(session="s1", author="ada")
 
     [hit] = dedupe([first, second])
@@ -63,7 +63,7 @@ def test_br3_two_records_of_one_session_validate_each_other_unlike_record_and_tu
     assert "cross_validated" not in record.metadata
 
 
-def test_br3_a_lower_threshold_merges_texts_that_differ_in_words_and_names() -> None:
+def test_a_lower_threshold_merges_texts_that_differ_in_words_and_names() -> None:
     first = a_hit("Imports run in batches with Celery", id="record:1", entities=("Celery",))
     second = a_hit("Imports run in batches at night", id="record:2")
     denied = a_hit("Imports never run in batches at night", id="record:3")
@@ -73,7 +73,7 @@ def test_br3_a_lower_threshold_merges_texts_that_differ_in_words_and_names() -> 
     assert len(dedupe([second, denied], 0.2)) == 2
 
 
-def test_br3_copies_of_one_record_are_merged_without_cross_validation() -> None:
+def test_duplicate_hits_of_one_record_are_merged_without_cross_validation() -> None:
     copy = a_hit("Use Redis", id="record:1", source="graph", entities=("Redis",), relevance=0.9)
     record = a_hit("Use Redis", id="record:1", entities=("cache",), metadata={"why": "speed"})
 
@@ -108,7 +108,7 @@ def test_texts_that_differ_in_a_number_or_a_negation_are_not_merged() -> None:
     assert len(dedupe(hits, 0.5)) == 3
 
 
-def test_texts_differing_only_in_must_or_should_are_merged_unlike_must_or_may() -> None:
+def test_texts_that_differ_only_in_must_and_should_count_as_duplicates() -> None:
     text = (
         "The gateway must check the signature of each webhook against the key of the tenant, and "
         "log a refused one with its address and time for the support team"

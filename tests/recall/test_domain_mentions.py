@@ -37,7 +37,7 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
         ("in the ops domain", "ops", ""),
     ],
 )
-def test_br19_a_known_domain_mentioned_in_a_question_becomes_a_filter(
+def test_a_known_domain_mentioned_in_a_question_becomes_a_filter(
     memory: Memory, text: str, domain: str, rest: str
 ) -> None:
     found = named(text, memory)
@@ -78,7 +78,7 @@ def test_br19_a_known_domain_mentioned_in_a_question_becomes_a_filter(
         "in the ops domain" + " x" * MAX_CHARS,
     ],
 )
-def test_br19_an_unclear_or_negated_mention_of_a_domain_is_not_a_filter(
+def test_an_unclear_or_negated_mention_of_a_domain_does_not_filter_the_results(
     memory: Memory, text: str
 ) -> None:
     assert named(text, memory) is None
@@ -129,7 +129,7 @@ def test_a_prompt_without_a_match_in_the_mentioned_domain_gets_no_memory(memory:
     assert Fabric(memory, NOW).inject_for_prompt(text).text == ""
 
 
-def test_a_prompt_without_the_word_domain_causes_no_extra_query(memory: Memory) -> None:
+def test_a_prompt_without_the_word_domain_causes_no_query_for_domains(memory: Memory) -> None:
     asked: list[str] = []
     [db] = memory.databases()
     db.connection.set_trace_callback(asked.append)

@@ -27,7 +27,9 @@ def fabric(tmp_path: Path) -> Fabric:
     return Fabric(memory, NOW)
 
 
-def test_score_parts_shown_by_explain_add_up_to_relevance_and_score(fabric: Fabric) -> None:
+def test_the_parts_shown_by_explain_add_up_to_the_relevance_and_score_of_a_hit(
+    fabric: Fabric,
+) -> None:
     told = explain(fabric, "redis sessions expiry policy", limit=10)
 
     assert len(told.answer.hits) == 4
@@ -47,7 +49,7 @@ def test_explain_returns_the_same_hits_as_recall(fabric: Fabric) -> None:
     assert all("parts" not in hit.metadata for hit in plain.hits)
 
 
-def test_explain_shows_for_each_hit_whether_a_prompt_would_receive_it(fabric: Fabric) -> None:
+def test_explain_shows_which_hits_would_be_injected_into_a_prompt(fabric: Fabric) -> None:
     question = "redis sessions expiry policy"
     told = explain(fabric, question, limit=10)
 
@@ -83,7 +85,7 @@ def test_explain_reports_if_all_hits_were_already_shown_to_the_session(
         ("\n".join(f"2026-01-01 10:00:0{n} ERROR redis {{}}" for n in range(9)), A_PASTE),
     ],
 )
-def test_explain_gives_a_reason_for_every_empty_injection(
+def test_explain_states_why_nothing_would_be_injected_into_a_prompt(
     fabric: Fabric, text: str, reason: str
 ) -> None:
     told = explain(fabric, text, limit=10)
@@ -92,7 +94,7 @@ def test_explain_gives_a_reason_for_every_empty_injection(
     assert fabric.hits_to_inject(text) == []
 
 
-def test_explain_does_not_claim_no_match_if_only_past_turns_match(
+def test_explain_does_not_report_that_nothing_was_found_if_past_turns_match(
     tmp_path: Path,
 ) -> None:
     client = SimulatedClient(tmp_path)
@@ -106,7 +108,7 @@ def test_explain_does_not_claim_no_match_if_only_past_turns_match(
     assert told.answer.hits and told.silence == NOTHING_ABOVE
 
 
-def test_for_a_phrase_without_a_match_its_words_are_searched_with_a_notice(
+def test_recall_searches_the_words_of_a_quoted_phrase_if_the_phrase_is_not_found(
     fabric: Fabric,
 ) -> None:
     answer = fabric.recall('why "sessions redis"?')

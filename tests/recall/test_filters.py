@@ -33,7 +33,7 @@ def texts(fabric: Fabric, question: str, **given: Any) -> list[str]:
     return sorted(hit.text for hit in answer.hits)
 
 
-def test_br19_a_result_must_match_all_metadata_filters(fabric: Fabric) -> None:
+def test_a_result_must_match_all_metadata_filters(fabric: Fabric) -> None:
     found = texts(fabric, "name", expert_domain="code_reviewer", project="frontend")
 
     assert found == ["Name branches after issues"]
@@ -114,7 +114,7 @@ def test_a_time_filter_that_ends_before_it_begins_is_reported_in_the_answer(
     assert "since=2026-03-01 and before=2026-01-01" in answer.notes[0]
 
 
-def test_json_reports_the_filters_that_left_an_answer_empty(fabric: Fabric) -> None:
+def test_a_json_answer_without_results_lists_the_active_filters(fabric: Fabric) -> None:
     told = answer_as_json(fabric.recall("name type:antipattern domain:code_reviewer"))
 
     assert told["results"] == []

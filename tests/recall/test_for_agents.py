@@ -90,7 +90,7 @@ class TestSharing:
 
         assert first == queue[0]
 
-    def test_a_task_with_many_hits_leaves_room_for_another_task(self) -> None:
+    def test_many_hits_for_one_subagent_task_leave_room_for_hits_of_another_task(self) -> None:
         many = [a_hit("word " * 70, id=f"record:{n:036}") for n in range(6)]
         one = a_hit("The one thing", id="record:other")
 
@@ -149,7 +149,7 @@ class TestTasks:
 
         assert "without gaps" in given.text
 
-    def test_hits_found_before_the_deadline_are_returned(self) -> None:
+    def test_subagent_recall_returns_the_hits_found_before_the_deadline(self) -> None:
         answers = iter([[a_hit("Use Redis")]])
 
         def ask(question: str) -> list[Hit]:
@@ -207,7 +207,7 @@ class TestSearchers:
 
 
 class TestKinds:
-    def test_an_agent_gets_rules_then_problems_but_no_questions_or_entities(
+    def test_an_agent_gets_rules_before_problems_and_no_questions_or_entities(
         self, fabric: Fabric
     ) -> None:
         remember(fabric.memory, "The schema keeps one migration a release", type="constraint")
@@ -225,7 +225,7 @@ class TestKinds:
         assert 0 < given.index("one migration a release") < given.index("May")
         assert "cats" not in given and "comes first" not in given
 
-    def test_an_agent_gets_at_most_four_memories_pinned_first_then_newest(
+    def test_an_agent_gets_four_memories_pinned_ones_first_and_then_the_newest(
         self, fabric: Fabric
     ) -> None:
         for n in range(9):
@@ -246,7 +246,7 @@ class TestKinds:
         assert "Verses" in given
         assert "Prose" not in given
 
-    def test_configured_terms_select_memories_by_agent_type_and_empty_terms_select_none(
+    def test_configured_search_terms_determine_which_memories_an_agent_type_gets(
         self, fabric: Fabric
     ) -> None:
         remember(fabric.memory, "Invoices are numbered without gaps")

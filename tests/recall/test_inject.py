@@ -95,7 +95,7 @@ def test_words_that_are_common_in_prompts_never_cause_an_injection() -> None:
     assert above_floor([hit], query) == []
 
 
-def test_a_memory_whose_every_word_is_in_a_long_prompt_is_injected() -> None:
+def test_a_memory_is_injected_if_a_long_prompt_contains_all_its_words() -> None:
     query = prompt("We talked about many things: alpha beta gamma delta, and retry budgets, too")
     hit = a_match("retry budgets", "retry", "budgets", coverage=0.1)
 
@@ -118,7 +118,7 @@ def test_a_memory_must_share_two_rare_words_with_a_prompt_or_three_if_it_is_long
     assert above_floor([hit, three], many) == [three]
 
 
-def test_a_memory_that_covers_most_of_a_prompt_is_injected_despite_common_words() -> None:
+def test_a_memory_of_common_words_is_injected_only_if_it_covers_most_of_the_prompt() -> None:
     query = prompt("How does the ledger importer check columns?")
     hit = a_match("The ledger importer checks columns", "ledger", "importer", metadata={"rare": []})
 
@@ -136,7 +136,7 @@ def test_words_of_the_projects_own_name_cause_no_injection() -> None:
     assert above_floor([named], query) == []
 
 
-def test_a_rule_repeated_in_a_prompt_is_injected_only_if_the_prompt_is_a_question() -> None:
+def test_a_rule_that_the_prompt_already_states_is_injected_only_for_a_question() -> None:
     rule = "Commit each subtask on its own branch, mark it done, then rebase onto the parent"
     hit = a_match(rule, *prompt(rule).terms, coverage=0.9)
 
@@ -195,7 +195,7 @@ def test_past_turns_are_injected_only_if_the_prompt_asks_about_the_past() -> Non
     assert above_floor([said], prompt("Was haben wir letztes Mal zu redis session gesagt?"))
 
 
-def test_weakly_matching_past_turns_and_past_questions_are_not_injected() -> None:
+def test_weak_matches_and_questions_among_past_turns_are_not_injected() -> None:
     query = prompt("what did we say about redis session expiry?")
     weak = floor.EPISODE_COVERAGE - 0.01
 
@@ -204,7 +204,7 @@ def test_weakly_matching_past_turns_and_past_questions_are_not_injected() -> Non
     assert above_floor([turn("redis", "redis", coverage=0.9)], query) == []
 
 
-def test_a_relation_is_injected_only_for_a_question_about_relations() -> None:
+def test_a_relation_is_injected_only_if_the_prompt_asks_about_relations() -> None:
     edge = a_match(
         "billing depends on ledger-store",
         "ledger",
@@ -221,7 +221,9 @@ def test_a_relation_is_injected_only_for_a_question_about_relations() -> None:
     assert above_floor([edge], prompt("what depends on ledger-store?"))
 
 
-def test_a_question_about_relations_gets_the_whole_path_in_one_line(tmp_path: Path) -> None:
+def test_a_question_about_relations_gets_the_path_between_entities_in_one_line(
+    tmp_path: Path,
+) -> None:
     memory = open_memory(tmp_path)
     pagination_graph(memory)
     fabric = Fabric(memory, "2026-03-01T12:00:00Z")
@@ -244,7 +246,7 @@ def test_a_question_about_relations_gets_the_whole_path_in_one_line(tmp_path: Pa
         ("when are snapshots deleted?", "Deleted after the merge", "Deletion leaves a log line"),
     ],
 )
-def test_a_who_or_when_question_gets_only_memories_with_such_an_answer(
+def test_a_who_or_when_question_gets_only_memories_that_can_answer_the_question(
     question: str, answer: str, no_answer: str
 ) -> None:
     query = prompt(question)

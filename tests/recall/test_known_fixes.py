@@ -91,7 +91,7 @@ def test_words_of_the_failed_command_line_do_not_find_a_fix() -> None:
     assert not known_in(output, [fix], command="ledgerctl rebalance --reshard")
 
 
-def test_two_words_in_a_row_count_for_more_than_the_same_words_apart() -> None:
+def test_adjacent_words_in_an_output_find_a_fix_that_separate_words_do_not() -> None:
     what = "prisma migrate reports drift after an index by hand: `resolve --applied 0007_orders`"
     fix = Record("solution", what)
 
@@ -120,7 +120,7 @@ SYMBOL = Record(
         "listByUser",
     ],
 )
-def test_a_symbol_is_recognised_in_every_spelling(spelling: str) -> None:
+def test_a_fix_is_found_by_every_spelling_of_a_function_name(spelling: str) -> None:
     stated = Record("solution", "`notifications.listByUser` misses its tombstone cursor", id="q")
     output = f"Uncaught ServerError in {spelling} while the tombstone cursor was read"
 

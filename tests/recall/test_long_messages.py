@@ -70,7 +70,9 @@ def test_a_memory_is_ranked_by_its_best_matching_sentence_of_the_message(memory:
     assert answer.hits[0].text == RECORD
 
 
-def test_words_that_occur_in_no_memory_do_not_use_up_the_term_limit(memory: Memory) -> None:
+def test_words_that_occur_in_no_memory_do_not_count_toward_the_search_term_limit(
+    memory: Memory,
+) -> None:
     strange = " ".join(f"unheard{n}" for n in range(500))
     query = parse(f"{strange} money refund {strange[::-1]} cents", now=NOW)
 
@@ -88,13 +90,13 @@ def test_only_the_rarest_words_of_a_long_query_are_searched(memory: Memory) -> N
     assert asked.terms == ("gardener3", "integer")
 
 
-def test_words_of_a_short_question_are_kept_without_a_query_of_the_store(memory: Memory) -> None:
+def test_a_short_question_keeps_all_its_words_without_a_database_query(memory: Memory) -> None:
     query = parse("integer unheard cents", now=NOW)
 
     assert retrieve.with_rarest_terms(query, (), retrieve.EVERY_SOURCE) == query
 
 
-def test_a_store_reader_counts_matching_rows_only_in_the_given_tables(memory: Memory) -> None:
+def test_the_store_counts_rows_that_contain_a_word_only_in_the_given_tables(memory: Memory) -> None:
     (reader,) = (r for r in memory.readers() if r.kind == "project")
 
     assert reader.rows_with(["fridays", "integer", "unheard"], {"records"}) == {
@@ -120,7 +122,7 @@ def test_a_request_before_a_pasted_log_gets_the_matching_memory(memory: Memory) 
     assert Fabric(memory, NOW).inject_for_prompt(log).text == ""
 
 
-def test_a_list_item_counts_as_text_of_the_user(memory: Memory) -> None:
+def test_a_list_in_a_prompt_is_not_taken_for_pasted_text(memory: Memory) -> None:
     tasks = "\n".join(f"- plant tulip{n} near the pond" for n in range(9))
 
     query = inject.query_of(f"Please do this:\n{tasks}\n- {REQUEST}", NOW)
@@ -128,7 +130,7 @@ def test_a_list_item_counts_as_text_of_the_user(memory: Memory) -> None:
     assert REQUEST in query.asked
 
 
-def test_words_of_a_pasted_log_do_not_cause_an_injection_for_the_request_above(
+def test_words_of_a_pasted_log_do_not_cause_memories_to_be_injected(
     memory: Memory,
 ) -> None:
     log = "\n".join(f"  at gardener{n}.shed{n} (paid/fridays.js:{n})" for n in range(10))

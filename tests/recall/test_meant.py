@@ -66,7 +66,9 @@ def test_edit_distance_is_computed_only_up_to_a_limit(one: str, other: str, coun
         ("how do we use Kafka", {}),
     ],
 )
-def test_aliases_and_typos_are_resolved(memory: Memory, text: str, names: dict[str, str]) -> None:
+def test_misspelt_names_and_aliases_are_mapped_to_the_entity_name(
+    memory: Memory, text: str, names: dict[str, str]
+) -> None:
     assert meant(memory, text) == names
 
 
@@ -76,7 +78,7 @@ def test_a_word_found_in_memory_is_not_taken_for_a_typo(memory: Memory) -> None:
     assert meant(memory, "how do we use Reedis") == {}
 
 
-def test_a_typo_that_may_mean_two_names_is_not_corrected(memory: Memory) -> None:
+def test_a_misspelt_name_that_resembles_two_entities_is_not_corrected(memory: Memory) -> None:
     remember(memory, "Zephyriox is another cluster", names=("Zephyriox",))
 
     assert meant(memory, "restart zephyrios") == {}

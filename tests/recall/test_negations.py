@@ -32,7 +32,7 @@ from recall.given import NOW, open_memory, remember
         ("except for the", "except for the", (), ()),
     ],
 )
-def test_exclusions_in_a_question_are_recognised(
+def test_words_to_exclude_are_parsed_from_a_question(
     text: str, rest: str, out: tuple[str, ...], worse: tuple[str, ...]
 ) -> None:
     assert left_out(text) == (rest, out, worse)
@@ -49,7 +49,7 @@ def test_any_text_is_read_and_little_is_left_out(text: str) -> None:
     assert len(rest.split()) <= len(text.split())
 
 
-def test_a_minus_sign_excludes_hits_and_the_words_other_than_rank_them_last(tmp_path: Path) -> None:
+def test_minus_redis_hides_matches_and_other_than_redis_ranks_them_last(tmp_path: Path) -> None:
     memory = open_memory(tmp_path)
     remember(memory, "Sessions are cached in Redis")
     remember(memory, "Thumbnails are cached on disk")

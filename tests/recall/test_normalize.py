@@ -17,7 +17,7 @@ def relevances(question: str, *candidates: Candidate) -> dict[str, float]:
     return {hit.text: hit.relevance for hit in normalized(question, *candidates)}
 
 
-def test_br2_a_candidate_is_converted_to_a_normalised_hit() -> None:
+def test_a_search_candidate_is_converted_to_a_uniform_search_result() -> None:
     candidate = a_candidate(
         "Use cursor-based pagination",
         id="graph:cursor-pagination#7",
@@ -41,13 +41,13 @@ def test_br2_a_candidate_is_converted_to_a_normalised_hit() -> None:
 @pytest.mark.parametrize(
     "question", ["cursor-pagination", "Cursor Pagination?", "cursor_pagination"]
 )
-def test_br2_an_exact_entity_name_has_relevance_1(question: str) -> None:
+def test_an_exact_entity_name_has_relevance_1(question: str) -> None:
     [hit] = normalized(question, a_candidate("scales well", entity="cursor-pagination"))
 
     assert hit.relevance == 1.0
 
 
-def test_br2_an_exact_entity_name_with_punctuation_has_relevance_1() -> None:
+def test_an_exact_entity_name_with_punctuation_has_relevance_1() -> None:
     [hit] = normalized("C++", a_candidate("compiles slowly", entity="C++"))
 
     assert hit.relevance == 1.0
@@ -64,14 +64,14 @@ def test_hits_that_match_more_words_of_the_question_are_more_relevant() -> None:
     assert list(found) == ["redis session expiry is 30 minutes", "redis session", "redis"]
 
 
-def test_the_only_row_is_relevant_although_its_bm25_score_is_near_zero() -> None:
+def test_a_full_match_is_relevant_even_if_its_bm25_score_is_near_zero() -> None:
     [hit] = normalized("redis session expiry", a_candidate("redis session expiry", bm25=1e-6))
 
     assert hit.metadata["coverage"] == pytest.approx(1.0)
     assert hit.relevance > 0.6
 
 
-def test_a_candidate_on_another_subject_has_low_coverage_despite_a_good_bm25_score() -> None:
+def test_a_match_of_one_word_has_low_coverage_even_with_a_high_bm25_score() -> None:
     [hit] = normalized("flux capacitor wiring of the window", a_candidate("window", bm25=9.0))
 
     assert hit.metadata["coverage"] < 0.4
@@ -91,7 +91,7 @@ def test_reason_and_entities_of_a_record_count_as_its_text() -> None:
     assert set(hit.metadata["matched"]) == {"latency", "postgres"}
 
 
-def test_a_turn_gains_more_from_a_preceding_question_than_from_a_statement() -> None:
+def test_a_reply_to_a_matching_question_outranks_a_reply_to_a_matching_statement() -> None:
     answer, after = "Thirty minutes.", "Sure thing."
     other = a_candidate("session", source="episodes")
     found = relevances(
@@ -104,7 +104,7 @@ def test_a_turn_gains_more_from_a_preceding_question_than_from_a_statement() -> 
     assert found[answer] > found[after]
 
 
-def test_good_matches_of_a_session_raise_the_relevance_of_its_other_hits() -> None:
+def test_a_hit_ranks_higher_if_its_session_contains_other_good_matches() -> None:
     together = [a_candidate(f"redis expiry {i}", metadata={"session": "a"}) for i in range(3)]
     found = relevances(
         "redis expiry",
@@ -116,7 +116,7 @@ def test_good_matches_of_a_session_raise_the_relevance_of_its_other_hits() -> No
     assert found["redis in a"] > found["redis in b"]
 
 
-def test_a_hit_on_a_mentioned_entity_outranks_a_text_with_the_entity_name() -> None:
+def test_a_fact_about_the_named_entity_outranks_a_text_that_mentions_the_name() -> None:
     found = relevances(
         "what does billing-service need",
         a_candidate("a queue", id="graph:billing-service#1", entity="billing-service"),
@@ -191,7 +191,7 @@ def test_normalising_no_candidates_returns_no_hits() -> None:
     assert normalized("redis") == []
 
 
-def test_a_long_answer_with_scattered_words_ranks_below_a_short_direct_turn() -> None:
+def test_a_short_direct_statement_outranks_a_long_answer_with_scattered_words() -> None:
     filler = "Here is a further remark on another matter. " * 15
     scattered = f"The backup can wait. {filler}Friday is free. {filler}The server is new. {filler}"
     answer = a_candidate(

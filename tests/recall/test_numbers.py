@@ -38,7 +38,9 @@ PLANS = ["Plan A is to shard the orders table", "Plan B is to move the orders ta
         ("plan a trip, I'd say, e.g. DON'T", ["plan", "trip", "say"]),
     ],
 )
-def test_numbers_and_identifying_letters_are_search_terms(text: str, found: list[str]) -> None:
+def test_numbers_and_single_letter_labels_are_kept_as_search_terms(
+    text: str, found: list[str]
+) -> None:
     assert [term for term in terms(text) if term not in ("e", "g")] == found
 
 
@@ -52,7 +54,7 @@ def test_numbers_and_identifying_letters_are_search_terms(text: str, found: list
         (PLANS, "what is plan A?", PLANS[0]),
     ],
 )
-def test_only_the_memory_with_the_number_or_letter_of_the_question_is_injected(
+def test_a_prompt_gets_only_the_memory_that_contains_its_number_or_label(
     tmp_path: Path, texts: list[str], asked: str, first: str
 ) -> None:
     memory = open_memory(tmp_path)

@@ -20,7 +20,7 @@ def turn(session: str, *matched: str, role: str = "user") -> Hit:
 QUERY = prompt("The sprocket of the carburettor squeaks under the bonnet")
 
 
-def test_the_only_session_with_the_rare_words_of_a_prompt_is_its_earlier_task() -> None:
+def test_the_only_earlier_session_with_the_rare_words_of_a_prompt_is_found() -> None:
     hits = [turn("a", "sprocket"), turn("a", "carburettor", role="assistant"), turn("b", "bonnet")]
 
     found = nearest(hits, QUERY, sessions=12)
@@ -40,7 +40,7 @@ def test_no_earlier_task_is_found_by_common_words_or_in_several_sessions() -> No
     assert nearest(answers, QUERY, sessions=12) is None
 
 
-def test_with_few_known_sessions_an_earlier_task_must_share_half_of_the_prompt() -> None:
+def test_an_earlier_task_must_share_more_words_with_the_prompt_if_few_sessions_exist() -> None:
     long = prompt("The sprocket of the carburettor squeaks under the bonnet of this lorry at dawn")
     hits = [turn("a", "sprocket", "carburettor")]
 

@@ -10,7 +10,7 @@ from memory_fabric.recall.parse import MAX_HINTS, MAX_TERMS, parse
 NOW = "2026-03-01T12:00:00.000Z"
 
 
-def test_br1_a_question_is_parsed_into_terms_entity_hints_and_intent() -> None:
+def test_a_question_is_parsed_into_terms_entity_hints_and_intent() -> None:
     query = parse("What pagination approach did database-engineer recommend?")
 
     assert " ".join(query.terms) == "pagination approach recommend"
@@ -18,7 +18,7 @@ def test_br1_a_question_is_parsed_into_terms_entity_hints_and_intent() -> None:
     assert query.intent in ("decision", "pattern")
 
 
-def test_br8_a_question_about_an_agents_recommendation_traverses_the_graph() -> None:
+def test_a_question_about_an_agents_recommendation_traverses_the_graph() -> None:
     assert parse("What did database-engineer recommend about pagination?").traverse
 
 
@@ -30,7 +30,7 @@ def test_br8_a_question_about_an_agents_recommendation_traverses_the_graph() -> 
         "is the parser connected to the lexer?",
     ],
 )
-def test_br12_words_about_relationships_request_a_graph_traversal(text: str) -> None:
+def test_words_about_relationships_request_a_graph_traversal(text: str) -> None:
     query = parse(text)
 
     assert query.traverse
@@ -89,7 +89,7 @@ def test_filters_are_parsed_and_removed_from_the_search_terms() -> None:
     )
 
 
-def test_br19_expert_domain_is_parsed_as_a_domain_filter() -> None:
+def test_expert_domain_is_parsed_as_a_domain_filter() -> None:
     assert parse("expert_domain:code_reviewer naming").filters.domains == ("code_reviewer",)
 
 
@@ -111,7 +111,7 @@ def test_a_filter_accepts_several_values_and_quoted_values() -> None:
         ("Domain:Legal-Advisor x", ("Legal-Advisor",)),
     ],
 )
-def test_br19_a_domain_filter_accepts_a_comma_list_or_can_be_repeated(
+def test_a_domain_filter_accepts_a_comma_list_or_can_be_repeated(
     text: str, domains: tuple[str, ...]
 ) -> None:
     assert parse(text).filters.domains == domains
@@ -232,7 +232,7 @@ def test_huge_and_adversarial_texts_are_parsed_quickly_within_limits(part: str) 
         "- Rename the logo\n- Move it\n* Delete the old one\n1. Publish it",
     ],
 )
-def test_a_capital_at_the_start_of_a_sentence_or_list_item_does_not_mark_a_name(text: str) -> None:
+def test_the_capitalised_first_word_of_a_sentence_or_list_item_is_not_a_name(text: str) -> None:
     assert parse(text, plain=True).entity_hints == ()
 
 
@@ -247,7 +247,9 @@ def test_a_capitalised_word_within_a_sentence_is_a_name() -> None:
         ("open how-to-deploy.md, then stop", "tell me how to deploy"),
     ],
 )
-def test_how_to_in_a_file_name_does_not_set_the_howto_intent(named: str, spoken: str) -> None:
+def test_how_to_in_a_file_name_does_not_make_a_prompt_a_howto_question(
+    named: str, spoken: str
+) -> None:
     assert parse(named, plain=True).intent == ""
     assert parse(spoken, plain=True).intent == "howto"
 
@@ -259,8 +261,6 @@ def test_how_to_in_a_file_name_does_not_set_the_howto_intent(named: str, spoken:
         ("rename @how-many.csv", "how many rows are there", "how many"),
     ],
 )
-def test_a_question_word_in_a_file_name_does_not_set_the_kind_of_answer(
-    named: str, spoken: str, kind: str
-) -> None:
+def test_a_question_word_inside_a_file_name_is_ignored(named: str, spoken: str, kind: str) -> None:
     assert parse(named, plain=True).answer_type == ""
     assert parse(spoken, plain=True).answer_type == kind

@@ -27,7 +27,7 @@ def fabric(memory: Memory) -> Fabric:
     return Fabric(memory, NOW)
 
 
-def test_br1_recall_answers_the_example_question_of_the_brief(fabric: Fabric) -> None:
+def test_recall_answers_a_question_about_an_agents_recommendation(fabric: Fabric) -> None:
     pagination_graph(fabric.memory)
 
     answer = fabric.recall("What pagination approach did database-engineer recommend?")
@@ -37,7 +37,7 @@ def test_br1_recall_answers_the_example_question_of_the_brief(fabric: Fabric) ->
     assert "Use cursor-based pagination for scalability" in texts
 
 
-def test_br6_the_json_answer_has_the_format_of_the_brief(fabric: Fabric) -> None:
+def test_the_json_answer_has_the_documented_format(fabric: Fabric) -> None:
     pagination_graph(fabric.memory)
 
     answer = answer_as_json(fabric.recall("cursor-based pagination scalability"))
@@ -62,7 +62,7 @@ def test_br6_the_json_answer_has_the_format_of_the_brief(fabric: Fabric) -> None
     json.dumps(answer)
 
 
-def test_br8_the_answer_contains_the_path_of_relations(fabric: Fabric) -> None:
+def test_the_answer_contains_the_path_of_relations(fabric: Fabric) -> None:
     pagination_graph(fabric.memory)
 
     answer = fabric.recall("What did database-engineer recommend about pagination?")
@@ -77,7 +77,7 @@ def test_br8_the_answer_contains_the_path_of_relations(fabric: Fabric) -> None:
     ]
 
 
-def test_br3_the_same_text_from_two_sessions_is_one_cross_validated_result(fabric: Fabric) -> None:
+def test_equal_texts_from_two_sessions_are_merged_into_one_confirmed_result(fabric: Fabric) -> None:
     said = "All list endpoints of the public API return opaque cursors"
     entity = {"name": "API", "entityType": "component", "observations": [said + "."]}
     fabric.memory.write("create_entities", {"entities": [entity]}, USER._replace(session="s9"))
@@ -88,7 +88,7 @@ def test_br3_the_same_text_from_two_sessions_is_one_cross_validated_result(fabri
     assert hit.metadata["cross_validated"] is True
 
 
-def test_a_record_and_its_copies_as_observations_are_merged_into_one_result(fabric: Fabric) -> None:
+def test_a_record_that_is_also_stored_as_observations_is_returned_once(fabric: Fabric) -> None:
     record = remember(fabric.memory, "Use Redis with Celery", names=["Redis", "Celery"])
 
     [hit] = fabric.recall("redis celery").hits
@@ -97,7 +97,7 @@ def test_a_record_and_its_copies_as_observations_are_merged_into_one_result(fabr
     assert "cross_validated" not in hit.metadata
 
 
-def test_br4_a_hit_that_names_a_known_entity_carries_its_relations(fabric: Fabric) -> None:
+def test_a_result_includes_the_relations_of_an_entity_mentioned_in_its_text(fabric: Fabric) -> None:
     pagination_graph(fabric.memory)
     remember(fabric.memory, "Analytics moves to PostgreSQL next quarter")
 
@@ -108,7 +108,7 @@ def test_br4_a_hit_that_names_a_known_entity_carries_its_relations(fabric: Fabri
     assert Relation("cursor-pagination", "uses", "PostgreSQL") in hit.graph_relations
 
 
-def test_br10_old_results_are_returned_and_marked_as_stale(fabric: Fabric) -> None:
+def test_old_results_are_returned_and_marked_as_stale(fabric: Fabric) -> None:
     long_ago = USER._replace(at="2025-01-01T00:00:00.000Z")
     remember(fabric.memory, "Use Redis for sessions", by=long_ago)
 
@@ -119,7 +119,7 @@ def test_br10_old_results_are_returned_and_marked_as_stale(fabric: Fabric) -> No
 
 
 @pytest.mark.parametrize("question", ["", "   ", "\n", "???"])
-def test_r7_an_empty_question_returns_recent_memories(fabric: Fabric, question: str) -> None:
+def test_an_empty_question_returns_recent_memories(fabric: Fabric, question: str) -> None:
     remember(fabric.memory, "Old", by=USER._replace(at="2026-01-01T00:00:00.000Z"))
     remember(fabric.memory, "New", by=USER._replace(at="2026-02-28T00:00:00.000Z"))
 
@@ -128,7 +128,7 @@ def test_r7_an_empty_question_returns_recent_memories(fabric: Fabric, question: 
     assert [hit.text for hit in answer.hits][:2] == ["New", "Old"]
 
 
-def test_r7_a_filter_without_words_returns_recent_matching_memories(fabric: Fabric) -> None:
+def test_a_filter_without_words_returns_recent_matching_memories(fabric: Fabric) -> None:
     remember(fabric.memory, "Use tabs", type="preference")
     remember(fabric.memory, "Use Redis")
 
@@ -148,7 +148,7 @@ def test_only_results_that_match_the_filters_are_returned(fabric: Fabric) -> Non
     assert texts("redis domain:nowhere") == []
 
 
-def test_br19_an_empty_filtered_answer_shows_its_filter(fabric: Fabric) -> None:
+def test_an_answer_without_results_still_shows_the_filter(fabric: Fabric) -> None:
     answer = answer_as_json(fabric.recall("redis expert_domain:code_reviewer"))
 
     assert answer["label"] == "[Domain-Filtered Memory (expert_domain=code_reviewer)]"
@@ -259,7 +259,7 @@ def test_the_injected_text_stays_within_the_budget_of_a_prompt(fabric: Fabric) -
     assert 0 < len(injection.text) <= 2000
 
 
-def test_br12_a_prompt_about_relationships_gets_matching_relations(fabric: Fabric) -> None:
+def test_a_prompt_about_relationships_gets_matching_relations(fabric: Fabric) -> None:
     graph = {"entities": [{"name": n, "entityType": "component", "observations": []} for n in "ab"]}
     fabric.memory.write("create_entities", graph, USER)
     edge = {"from": "billing-service", "to": "ledger-store", "relationType": "depends_on"}
@@ -270,7 +270,7 @@ def test_br12_a_prompt_about_relationships_gets_matching_relations(fabric: Fabri
     assert "billing-service depends on ledger-store" in injection.text
 
 
-def test_br14_a_subagent_gets_memories_about_the_subject_of_its_type(fabric: Fabric) -> None:
+def test_a_database_engineer_subagent_gets_memories_about_databases(fabric: Fabric) -> None:
     remember(fabric.memory, "The schema lives in one migration a release", names=["PostgreSQL"])
     remember(fabric.memory, "Buttons are rounded", names=["React"])
 
@@ -280,7 +280,7 @@ def test_br14_a_subagent_gets_memories_about_the_subject_of_its_type(fabric: Fab
     assert "Buttons" not in injection.text
 
 
-def test_br14_a_subagent_gets_memories_about_its_task_first(fabric: Fabric) -> None:
+def test_a_subagent_gets_memories_about_its_task_first(fabric: Fabric) -> None:
     remember(fabric.memory, "The schema lives in one migration a release", names=["PostgreSQL"])
     remember(fabric.memory, "Invoices are numbered without gaps", names=["invoices"])
 
@@ -306,7 +306,7 @@ def test_recall_finds_a_decision_stored_from_a_statement(fabric: Fabric) -> None
     assert fabric.recall("which database for analytics").hits[0].id == f"record:{stored.id}"
 
 
-def test_json_includes_relevance_category_and_the_time_of_a_relation(tmp_path: Path) -> None:
+def test_json_results_include_relevance_category_and_the_time_of_relations(tmp_path: Path) -> None:
     memory = open_memory(tmp_path)
     pagination_graph(memory)
     remember(memory, "Cursors are opaque to clients", category="api")
@@ -347,7 +347,7 @@ ESLint couldn't find an eslint.config.(js|mjs|cjs) file.
 @pytest.mark.parametrize(
     "text", ["What does zephyr-gateway do?", "Does the retry budget of zephyr-gateway suffice?"]
 )
-def test_a_prompt_that_mentions_an_entity_gets_observations_written_by_tools(
+def test_a_prompt_gets_observations_only_of_the_entity_it_mentions(
     fabric: Fabric, text: str
 ) -> None:
     entity = {

@@ -53,13 +53,13 @@ def test_a_rule_contradicts_a_prompt_that_requests_what_the_rule_forbids(
         ("show more cards in the POS view, I like it", a_rule("Filters belong here, not in views")),
     ],
 )
-def test_questions_negations_and_other_purposes_do_not_contradict_a_rule(
+def test_a_question_or_an_unrelated_request_does_not_contradict_a_rule(
     prompt: str, rule: Hit
 ) -> None:
     assert not contradicts(rule, requests(prompt))
 
 
-def test_a_contradicting_rule_is_injected_first_and_once_even_if_already_seen(
+def test_an_already_shown_rule_is_shown_once_more_if_a_prompt_contradicts_it(
     tmp_path: Path,
 ) -> None:
     memory = open_memory(tmp_path)

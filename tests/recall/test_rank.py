@@ -10,7 +10,7 @@ from recall.given import NOW, a_hit
 STAMPS = st.sampled_from([NOW, "2026-02-20T10:00:00Z", "2026-02-01T10:00:00Z", "2024-01-01", ""])
 
 
-def test_br5_the_score_is_the_weighted_sum_of_recency_relevance_and_authority() -> None:
+def test_the_score_is_the_weighted_sum_of_recency_relevance_and_authority() -> None:
     hit = a_hit(
         source="graph", relevance=0.8, timestamp="2026-02-14T12:00:00Z", metadata={"trust": "user"}
     )
@@ -18,13 +18,13 @@ def test_br5_the_score_is_the_weighted_sum_of_recency_relevance_and_authority() 
     assert score(hit, NOW) == pytest.approx(0.3 * 0.5 + 0.5 * 0.8 + 0.2 * 1.1 / 1.3)
 
 
-def test_br5_a_hit_confirmed_by_two_sources_has_the_highest_authority() -> None:
+def test_a_relevant_new_result_confirmed_by_two_sources_has_the_maximum_score() -> None:
     hit = a_hit(relevance=1.0, timestamp=NOW, metadata={"cross_validated": True})
 
     assert score(hit, NOW) == pytest.approx(1.0)
 
 
-def test_br5_a_conversation_turn_scores_lower_than_a_graph_hit() -> None:
+def test_a_conversation_turn_scores_lower_than_a_graph_hit() -> None:
     assert score(a_hit(source="episodes"), NOW) < score(a_hit(source="graph"), NOW)
 
 
@@ -39,13 +39,11 @@ def test_br5_a_conversation_turn_scores_lower_than_a_graph_hit() -> None:
         ("who knows", 0.1),
     ],
 )
-def test_br5_recency_decreases_with_age_to_a_minimum_of_a_tenth(
-    stamp: str, expected: float
-) -> None:
+def test_recency_decreases_with_age_to_a_minimum_of_a_tenth(stamp: str, expected: float) -> None:
     assert recency(stamp, NOW) == pytest.approx(expected)
 
 
-def test_br6_the_highest_score_comes_first() -> None:
+def test_the_highest_score_comes_first() -> None:
     hits = [a_hit(id=f"record:{i}", relevance=i / 10) for i in range(10)]
 
     scores = [hit.score for hit in rank(hits, NOW)]
@@ -60,7 +58,7 @@ def test_a_replaced_record_is_ranked_behind_its_successor() -> None:
     assert [hit.text for hit in rank([old, new], NOW)] == ["new", "old"]
 
 
-def test_only_a_hit_whose_validity_has_already_ended_scores_lower() -> None:
+def test_a_result_scores_lower_only_after_its_validity_has_ended() -> None:
     ended = a_hit(metadata={"valid_to": "2026-02-01T00:00:00Z"})
     to_come = a_hit(metadata={"valid_to": "2026-12-01T00:00:00Z"})
 
@@ -68,7 +66,7 @@ def test_only_a_hit_whose_validity_has_already_ended_scores_lower() -> None:
 
 
 @pytest.mark.parametrize("trust", ["tool", "foreign"])
-def test_a_hit_of_low_trust_scores_lower_than_the_same_from_the_user(trust: str) -> None:
+def test_an_untrusted_text_scores_lower_than_the_same_text_from_the_user(trust: str) -> None:
     assert score(a_hit(metadata={"trust": trust}), NOW) < score(a_hit(), NOW)
 
 

@@ -15,7 +15,7 @@ from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE
 from recall.given import a_hit
 
 
-def test_a_hit_line_shows_type_date_scope_and_id_before_fact_reason_and_entities() -> None:
+def test_a_result_is_rendered_as_one_line_that_starts_with_type_date_scope_and_id() -> None:
     hit = a_hit(entities=("session-cache",), metadata={"why": "it is quick"})
 
     assert hit_line(hit) == (
@@ -24,7 +24,7 @@ def test_a_hit_line_shows_type_date_scope_and_id_before_fact_reason_and_entities
     )
 
 
-def test_a_long_reason_is_shown_only_once() -> None:
+def test_a_reason_repeated_in_text_or_quotation_is_shown_only_once() -> None:
     why = "the office has no network " + "at night and on holidays and " * 14 + "in May"
     text = f"Reports are kept in SQLite because {why}"
     quoted = {"why": why, "quotation": f"Keep reports in SQLite, since {why}."}
@@ -43,7 +43,7 @@ def test_a_long_reason_is_shown_only_once() -> None:
         ("instead: use cursors", "— instead: use cursors"),
     ],
 )
-def test_a_reason_that_states_a_purpose_is_shown_without_because(why: str, told: str) -> None:
+def test_the_word_because_is_added_only_to_reasons_that_need_it(why: str, told: str) -> None:
     assert told in hit_line(a_hit(metadata={"why": why}))
 
 
@@ -77,7 +77,7 @@ def test_tags_and_newlines_in_a_stored_text_cannot_end_the_memory_block() -> Non
     assert len(text.split("\n")) == 4
 
 
-def test_low_trust_staleness_and_supersession_are_shown() -> None:
+def test_a_result_line_shows_low_trust_staleness_and_supersession() -> None:
     tool = a_hit(metadata={"trust": "tool"})
     old = a_hit(metadata={"stale": True, "days_since": 120, "superseded_by": "x"})
 
@@ -118,14 +118,14 @@ def test_rendering_no_hits_returns_an_empty_text() -> None:
     assert render([], heading="On record:", max_chars=2000) == ""
 
 
-def test_br19_a_filtered_answer_is_labelled_with_its_filter() -> None:
+def test_a_filtered_answer_is_labelled_with_its_filter() -> None:
     label = filter_label(Filters(domains=("code_reviewer",)))
 
     assert label == "[Domain-Filtered Memory (expert_domain=code_reviewer)]"
     assert filter_label(Filters()) == ""
 
 
-def test_br8_a_path_shows_its_relations_in_their_stored_direction() -> None:
+def test_a_path_shows_its_relations_in_their_stored_direction() -> None:
     path = (Relation("a", "recommends", "b"), Relation("b", "used_for", "c"))
 
     assert path_text(path) == "a recommends b; b used_for c"

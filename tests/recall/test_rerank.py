@@ -75,7 +75,7 @@ def test_without_similarities_the_hits_are_unchanged(relevances: list[float]) ->
     assert rerank(found, {}) == found
 
 
-def test_hits_without_a_similarity_or_with_nan_are_unchanged() -> None:
+def test_reranking_ignores_missing_and_nan_similarities() -> None:
     found = hits([0.8, 0.4])
 
     moved = rerank(found, {"record:1": float("nan")})
@@ -83,7 +83,7 @@ def test_hits_without_a_similarity_or_with_nan_are_unchanged() -> None:
     assert moved == found
 
 
-def test_a_reranked_hit_contains_its_rounded_similarity() -> None:
+def test_reranking_stores_the_rounded_similarity_in_the_result() -> None:
     (moved,) = rerank(hits([0.5]), {"record:0": 0.123456})
 
     assert moved.metadata["similarity"] == 0.1235
@@ -119,7 +119,7 @@ def test_filters_are_removed_from_the_question_before_similarity_is_measured() -
     assert measure.asked == [("which cache?", ["Use Redis"])]
 
 
-def test_similarity_is_measured_only_for_the_first_hits() -> None:
+def test_semantic_similarity_is_computed_only_for_the_top_results() -> None:
     found = hits([0.5] * (MEASURED + 5))
 
     near = measured(found, Query("x"), (), Constant(0.1))

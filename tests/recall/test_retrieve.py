@@ -25,7 +25,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
     memory.close()
 
 
-def test_br1_an_entity_is_found_by_words_in_its_name_and_observations(memory: Memory) -> None:
+def test_an_entity_is_found_by_words_in_its_name_and_observations(memory: Memory) -> None:
     found, _, failures = retrieve(parse("pagination database-engineer"), memory)
 
     texts = {candidate.entity: candidate.text for candidate in found}
@@ -46,7 +46,7 @@ def test_graph_records_and_turns_of_project_and_user_databases_are_searched(memo
     assert {c.store for c in found} == {"project", "user"}
 
 
-def test_br8_a_question_about_relationships_returns_the_traversed_path(memory: Memory) -> None:
+def test_a_question_about_relationships_returns_the_traversed_path(memory: Memory) -> None:
     question = "What did database-engineer recommend about pagination?"
 
     found, paths, _ = retrieve(parse(question), memory)
@@ -58,7 +58,7 @@ def test_br8_a_question_about_relationships_returns_the_traversed_path(memory: M
     assert "database-engineer recommends cursor-pagination" in [c.text for c in found]
 
 
-def test_br12_the_graph_is_not_traversed_without_relationship_words(memory: Memory) -> None:
+def test_the_graph_is_not_traversed_without_relationship_words(memory: Memory) -> None:
     _, paths, _ = retrieve(parse("pagination of lists"), memory)
 
     assert paths == ()
@@ -91,7 +91,9 @@ def test_a_damaged_database_is_reported_and_the_other_database_is_searched(tmp_p
     assert GRAPH_REQUIRED not in failures
 
 
-def test_without_a_readable_graph_the_answer_says_that_a_graph_is_required(tmp_path: Path) -> None:
+def test_recall_with_an_unreadable_database_reports_that_the_graph_is_required(
+    tmp_path: Path,
+) -> None:
     first = open_memory(tmp_path)
     remember(first, "Pagination uses opaque cursors")
     path = Path(first.path_of("project"))
@@ -135,7 +137,7 @@ def test_local_records_are_found_only_in_their_own_session(tmp_path: Path) -> No
     memory.close()
 
 
-def test_br4_relations_of_entities_mentioned_in_a_hit_are_collected(
+def test_relations_of_entities_mentioned_in_the_results_are_looked_up(
     memory: Memory,
 ) -> None:
     query = parse("analytics database")
@@ -146,7 +148,7 @@ def test_br4_relations_of_entities_mentioned_in_a_hit_are_collected(
     assert Relation("cursor-pagination", "uses", "PostgreSQL") in around["PostgreSQL"]
 
 
-def test_r7_an_empty_question_returns_the_newest_memories_first(memory: Memory) -> None:
+def test_an_empty_question_returns_the_newest_memories_first(memory: Memory) -> None:
     remember(memory, "Old", by=USER._replace(at="2026-01-01T00:00:00.000Z"))
     remember(memory, "New", by=USER._replace(at="2026-02-28T00:00:00.000Z"))
 
@@ -157,7 +159,7 @@ def test_r7_an_empty_question_returns_the_newest_memories_first(memory: Memory) 
     assert failures == ()
 
 
-def test_a_word_found_in_most_observations_is_skipped_without_losing_matches(
+def test_a_word_found_in_most_rows_is_searched_only_if_no_rarer_word_is_given(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(conditions, "COMMON_FROM_ROWS", 10)
@@ -176,7 +178,7 @@ def test_a_word_found_in_most_observations_is_skipped_without_losing_matches(
     assert "the service caches invoices" in [candidate.text for candidate in found]
 
 
-def test_a_synonym_found_in_hundreds_of_rows_is_not_searched(memory: Memory) -> None:
+def test_a_synonym_that_is_too_common_is_not_searched(memory: Memory) -> None:
     texts = [f"step {number} runs in parallel" for number in range(MAX_COUNTED)]
     about = {"name": "pipeline", "entityType": "service", "observations": texts}
     other = {"name": "loader", "entityType": "service", "observations": ["has a concurrency bug"]}

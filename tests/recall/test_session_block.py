@@ -77,7 +77,7 @@ def lines_of(text: str) -> list[str]:
     return [line for line in text.split("\n") if line.startswith("- ")]
 
 
-def test_br13_the_session_block_shows_ten_decisions_with_labels_reasons_and_entities() -> None:
+def test_the_session_block_shows_at_most_ten_decisions_newest_first() -> None:
     records = [a_decision(number) for number in range(14)]
 
     text = block(of(*records)).text
@@ -91,7 +91,7 @@ def test_br13_the_session_block_shows_ten_decisions_with_labels_reasons_and_enti
     )
 
 
-def test_br13_the_block_has_at_most_3000_characters_and_no_truncated_lines() -> None:
+def test_the_session_block_has_at_most_3000_characters_and_no_truncated_lines() -> None:
     records = [a_decision(n, what=f"{SUBJECTS[n]} " * 40, why="reason " * 100) for n in range(11)]
 
     text = block(of(*records)).text
@@ -101,7 +101,7 @@ def test_br13_the_block_has_at_most_3000_characters_and_no_truncated_lines() -> 
     assert all(SUBJECTS[int(line[20:22], 16)] in line for line in lines_of(text))
 
 
-def test_records_that_do_not_fit_are_counted_in_the_last_line() -> None:
+def test_the_last_line_of_the_session_block_counts_the_omitted_records() -> None:
     rules = [a_rule(n, what=f"{SUBJECTS[n]} {THINGS[n]} " * 25) for n in range(9)]
 
     text = block(of(*rules, more=3)).text
@@ -112,7 +112,7 @@ def test_records_that_do_not_fit_are_counted_in_the_last_line() -> None:
     assert "on record" not in block(of(*rules[:2])).text.partition("\n- ")[2]
 
 
-def test_the_first_records_show_their_reasons_while_there_is_room() -> None:
+def test_the_first_records_show_their_reasons_until_the_block_is_full() -> None:
     records = [a_decision(n, why=f"{THINGS[n]} " * 30) for n in range(10)]
 
     lines = lines_of(block(of(*records)).text)
@@ -123,7 +123,7 @@ def test_the_first_records_show_their_reasons_while_there_is_room() -> None:
     assert "…" not in "".join(lines)
 
 
-def test_a_reason_that_the_text_already_states_is_omitted() -> None:
+def test_a_reason_is_omitted_if_the_record_already_states_it() -> None:
     what = "The exporter streams its rows because large invoices do not fit into memory"
     decision = a_decision(1, what=what, why="the large invoices did not fit in memory")
     words = {"quotation": "Stream the rows, the invoices do not fit into memory"}
@@ -132,7 +132,7 @@ def test_a_reason_that_the_text_already_states_is_omitted() -> None:
     assert "— because" not in record_line(decision) + record_line(noted)
 
 
-def test_a_fix_shows_its_note_instead_of_the_quoted_error_message() -> None:
+def test_a_fix_is_shown_without_the_error_message_that_it_quotes() -> None:
     pasted = {"quotation": "docker: Error response from daemon: exec: ./server: no such file"}
     fix = a_decision(1, type="solution", what="Mount the folder beside /app", evidence=pasted)
     rule = a_rule(2, what="Keep /app", evidence=pasted)
@@ -177,7 +177,7 @@ def test_facts_and_fixes_are_shown_despite_any_number_of_rules_and_decisions() -
     assert "- [fix · 2026-01-04 · f2] The build needs Node 22" in text
 
 
-def test_br13_pinned_records_come_first_and_are_shown_once() -> None:
+def test_pinned_records_come_first_and_are_shown_once() -> None:
     pinned = a_decision(1, pinned=True)
 
     lines = lines_of(block(of(a_decision(2), pinned, pinned)).text)
@@ -225,7 +225,7 @@ def test_all_rules_are_shown_if_they_fit() -> None:
     assert block(of(*rules, *map(a_decision, range(10)))).text.count("- [rule") == 15
 
 
-def test_unconfirmed_notes_of_the_assistant_follow_under_a_separate_label() -> None:
+def test_unconfirmed_notes_of_the_assistant_are_listed_last_under_their_own_label() -> None:
     noted = a_decision(9, trust="assistant")
     agreed = a_decision(8, trust="assistant", evidence={"agreed": True})
 
@@ -245,7 +245,7 @@ def test_unconfirmed_notes_of_the_assistant_follow_under_a_separate_label() -> N
         ({"trust": "assistant"}, {"trust": "tool"}),
     ],
 )
-def test_records_are_ranked_by_trust_before_time(
+def test_a_more_trusted_record_ranks_above_a_newer_record(
     better: dict[str, Any], worse: dict[str, Any]
 ) -> None:
     old, new = a_decision(0, **better), a_decision(1, **worse)
@@ -253,7 +253,7 @@ def test_records_are_ranked_by_trust_before_time(
     assert ranked([new, old], {}) == [old, new]
 
 
-def test_records_are_ranked_by_trust_then_by_sightings_then_by_time() -> None:
+def test_records_are_ranked_by_trust_then_frequency_then_time() -> None:
     old, new = a_decision(0), a_decision(1)
 
     assert ranked([old, new], {}) == [new, old]
@@ -264,7 +264,7 @@ def test_records_are_ranked_by_trust_then_by_sightings_then_by_time() -> None:
     ]
 
 
-def test_of_two_contradicting_records_the_newer_is_first_and_the_older_is_labelled() -> None:
+def test_the_older_of_two_contradicting_records_is_shown_second_and_labelled() -> None:
     old = a_decision(1, what="The app is deployed on Vercel", why="")
     new = a_decision(5, what="fly.io runs the app", trust="assistant", why="")
     new = new._replace(evidence={"contradicts": [old.id]})
@@ -309,7 +309,7 @@ def test_records_with_the_same_meaning_are_shown_once(less: str, more: str, told
     assert pinned in distinct([pinned, records[1]], 10)
 
 
-def test_the_result_lists_exactly_the_records_shown_in_the_block() -> None:
+def test_the_returned_records_are_exactly_those_shown_in_the_session_block() -> None:
     records = [a_decision(n, what=f"{n} " + "word " * 60) for n in range(10)]
 
     told = block(of(*records), 1200)

@@ -10,16 +10,16 @@ from recall.given import a_hit
     ("kind", "days"),
     [("decision", 90), ("pattern", 180), ("technology", 120), ("preference", 365), ("other", 90)],
 )
-def test_br10_each_type_becomes_stale_after_its_limit(kind: str, days: int) -> None:
+def test_each_type_becomes_stale_after_its_limit(kind: str, days: int) -> None:
     assert not is_stale(kind, days)
     assert is_stale(kind, days + 1)
 
 
-def test_br10_entities_of_type_agent_are_never_stale() -> None:
+def test_entities_of_type_agent_are_never_stale() -> None:
     assert not is_stale("agent", 100_000)
 
 
-def test_br10_results_are_marked_as_stale_with_their_age_in_days() -> None:
+def test_results_are_marked_as_stale_with_their_age_in_days() -> None:
     [hit] = mark_stale([a_hit(timestamp="2026-01-01T00:00:00Z")], "2026-04-11T00:00:00Z")
 
     assert hit.metadata["stale"] is True
@@ -37,14 +37,14 @@ def test_a_recently_confirmed_record_is_not_stale() -> None:
     assert old.metadata["stale"] is True
 
 
-def test_br5_a_hit_without_a_date_is_never_stale() -> None:
+def test_a_hit_without_a_date_is_never_stale() -> None:
     [hit] = mark_stale([a_hit(timestamp="")], "2026-04-11T00:00:00Z")
 
     assert hit.metadata["stale"] is False
     assert hit.metadata["days_since"] is None
 
 
-def test_a_hit_without_a_record_becomes_stale_by_its_entity_type() -> None:
+def test_a_graph_result_of_entity_type_agent_never_becomes_stale() -> None:
     hit = a_hit(timestamp="2026-01-01T00:00:00Z")._replace(metadata={"entityType": "Agent"})
 
     [marked] = mark_stale([hit], "2036-01-01T00:00:00Z")

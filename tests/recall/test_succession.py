@@ -56,7 +56,7 @@ def test_the_successor_is_found_by_the_words_of_the_record_that_it_replaced(memo
     assert {"arguments"} <= set(hits[0].metadata["matched"])
 
 
-def test_a_prompt_is_given_the_successor_and_not_the_replaced_record(memory: Memory) -> None:
+def test_a_prompt_gets_the_replacement_instead_of_the_replaced_record(memory: Memory) -> None:
     state(memory, OLD, NEW)
 
     assert [hit.text for hit in Fabric(memory, NOW).hits_to_inject(QUESTION)] == [NEW]
@@ -88,13 +88,13 @@ def test_a_question_about_the_past_finds_the_replaced_record_first(memory: Memor
     assert texts(memory, "What parsed the arguments before?")[0] == OLD
 
 
-def test_a_successor_that_a_filter_excludes_is_not_returned(memory: Memory) -> None:
+def test_a_newer_record_that_replaced_a_match_must_also_match_the_filter(memory: Memory) -> None:
     state(memory, OLD, NEW)
 
     assert texts(memory, f"before:2026-02-01 {QUESTION}") == [OLD]
 
 
-def test_a_local_successor_is_found_only_in_its_own_session(memory: Memory) -> None:
+def test_a_replacement_with_local_scope_is_found_only_in_its_own_session(memory: Memory) -> None:
     state(memory, OLD, NEW, scope="local")
     fabric = Fabric(memory, NOW)
 

@@ -44,13 +44,13 @@ def hidden(text: str) -> str:
     return re.sub(r"\[redacted: [a-z ]+\]", "[redacted]", text)
 
 
-def test_the_sample_text_opens_every_redaction_step_but_contains_no_secret() -> None:
+def test_a_text_without_secrets_is_unchanged_even_if_every_redaction_step_runs() -> None:
     assert opened_steps(OPENING) == (1 << len(STEPS)) - 1
     assert redact(OPENING) == OPENING
 
 
 @pytest.mark.parametrize("half", HALVES)
-def test_no_redaction_step_that_would_change_a_text_is_skipped(half: str) -> None:
+def test_every_redaction_step_that_can_change_a_text_is_run(half: str) -> None:
     texts = [sample.text for sample in redaction.samples(half, 2)[::STEP]]
     said = [word for text in texts for word in text.split()]
     chosen = random.Random(half)
@@ -68,7 +68,7 @@ def test_no_redaction_step_that_would_change_a_text_is_skipped(half: str) -> Non
     assert sum(a + OPENING != b for a, b in zip(alone, behind, strict=True)) <= 1
 
 
-def test_plain_prose_opens_no_redaction_step() -> None:
+def test_plain_prose_triggers_no_redaction_step() -> None:
     said = "The cashier posts each transaction to the journal before the batch is closed at noon."
 
     assert opened_steps(said) == 0

@@ -42,7 +42,7 @@ def test_the_prefilter_flags_every_text_that_redaction_changes(half: str) -> Non
 
 
 @pytest.mark.parametrize("half", HALVES)
-def test_redacting_an_object_with_the_prefilter_gives_the_same_result_as_without(half: str) -> None:
+def test_the_prefilter_does_not_change_how_an_object_is_redacted(half: str) -> None:
     for sample in redaction.samples(half, 1)[::STEP]:
         payload = {"record": {"what": sample.text, "why": ""}, "seen_in": [sample.text]}
         same = redacted_object(payload) == redacted_object(payload, redact)
@@ -87,7 +87,7 @@ def _joined_parts(chance: random.Random) -> str:
     return chance.choice("-_./:").join(words) + chance.choice(("", "", "-", "_", ",", "."))
 
 
-def test_the_prefilter_does_not_flag_names_with_long_numbers() -> None:
+def test_the_prefilter_does_not_flag_a_name_that_ends_in_a_long_number() -> None:
     for number in range(10**12, 10**12 + 50):
         assert not may_hold_secret(f"billing-worker-{number}")
         assert not may_hold_secret(f"See billing-worker-{number}, which is green.")
@@ -137,7 +137,7 @@ def ordinary_prompts(count: int) -> list[str]:
     return made
 
 
-def test_the_prefilter_flags_few_ordinary_prompts_and_redaction_changes_none() -> None:
+def test_ordinary_prompts_are_unchanged_and_rarely_flagged_by_the_prefilter() -> None:
     prompts = ordinary_prompts(200)
 
     assert [text for text in prompts if redact(text) != text] == []

@@ -101,7 +101,7 @@ def test_a_token_with_hyphens_and_few_digits_is_redacted(value: str) -> None:
         "cookie: sid={}",
     ],
 )
-def test_a_value_is_redacted_because_of_the_name_or_syntax_before_it(template: str) -> None:
+def test_a_value_in_the_place_of_a_password_or_token_is_redacted(template: str) -> None:
     secret = random_text(32)
     found = redact(f"Note: {template.format(secret)} and more.")
     assert secret not in found
@@ -411,7 +411,7 @@ def test_processing_a_long_adversarial_text_stays_within_the_time_limit(
         (["--now", "a  b", ""], ["--now", "a  b", ""]),
     ],
 )
-def test_a_list_of_arguments_is_redacted_like_the_joined_command_line(
+def test_a_secret_in_a_list_of_command_arguments_is_redacted(
     words: list[str], kept: list[str]
 ) -> None:
     secret = "swo" + "rdfish7"
@@ -433,5 +433,5 @@ def test_a_list_of_arguments_is_redacted_like_the_joined_command_line(
         ("The password lies in the vault", False),
     ],
 )
-def test_a_text_that_contains_nothing_but_a_secret_is_recognised(text: str, is_empty: bool) -> None:
+def test_a_text_that_consists_only_of_a_secret_is_detected(text: str, is_empty: bool) -> None:
     assert says_only_secrets(text.replace("{}", "a8" + "Kd93jfQ2x")) is is_empty

@@ -78,7 +78,7 @@ def test_even_a_weak_password_is_redacted_in_a_password_field(form: str, secret:
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_a_text_that_mentions_but_does_not_contain_a_secret_is_not_redacted(text: str) -> None:
+def test_a_text_that_only_mentions_secrets_is_not_redacted(text: str) -> None:
     assert redact(text) == text
 
 
@@ -91,7 +91,7 @@ def test_a_text_that_mentions_but_does_not_contain_a_secret_is_not_redacted(text
         'The marker "<private>" is documented.',
     ],
 )
-def test_a_private_tag_that_is_only_mentioned_redacts_nothing(text: str) -> None:
+def test_a_mention_of_the_private_tag_redacts_nothing(text: str) -> None:
     assert redact(text) == text
 
 
@@ -105,7 +105,9 @@ def test_a_private_tag_that_is_only_mentioned_redacts_nothing(text: str) -> None
         ("<private> tag of mine</private> c", "[redacted: private] c"),
     ],
 )
-def test_a_private_tag_redacts_to_its_end_tag_or_the_end_of_the_text(text: str, left: str) -> None:
+def test_redaction_extends_from_a_private_tag_to_its_end_tag_or_the_text_end(
+    text: str, left: str
+) -> None:
     assert redact(text) == left
 
 
@@ -118,7 +120,7 @@ def test_redacting_an_already_redacted_text_changes_nothing(chain: str) -> None:
     assert redact(once) == once
 
 
-def test_every_redaction_pattern_starts_with_a_group_for_the_text_to_keep() -> None:
+def test_every_redaction_pattern_captures_the_text_before_the_secret() -> None:
     for rule in table("places").rules:
         assert rule.expression.removeprefix("(?im)").startswith("("), rule.expression
         assert re.compile(rule.expression).groups > 1, rule.expression

@@ -100,7 +100,7 @@ def test_keys_of_known_issuers_are_flagged_by_the_prefilter_and_redacted(place: 
 
 
 @pytest.mark.parametrize("place", range(0, len(SHAPES), 16))
-def test_the_prefilter_flags_exactly_the_secret_shapes_that_are_redacted(place: int) -> None:
+def test_the_prefilter_and_redaction_agree_on_every_known_secret_format(place: int) -> None:
     chance = random.Random(place)
     for rule in SHAPES[place : place + 16]:
         for text in telling(rule.expression, chance):
@@ -156,6 +156,6 @@ for rule in (*table("public beside").rules, *table("beside").rules):
 '''
 
 
-def test_every_rule_is_fast_on_long_texts_of_repeated_partial_matches() -> None:
+def test_every_redaction_rule_is_fast_on_long_texts_of_near_matches() -> None:
     """32 or 64 KB of the beginnings of a rule's own matches: seconds for each rule."""
     subprocess.run([sys.executable, "-c", TIMED], check=True, timeout=280)

@@ -72,7 +72,7 @@ def test_passphrases_and_wallet_seed_words_are_redacted_but_prose_is_not() -> No
 
 
 @pytest.mark.parametrize("start", ["", "> ", "    ", '"'])
-def test_the_end_of_a_private_key_is_redacted_even_without_its_beginning(start: str) -> None:
+def test_a_private_key_without_its_begin_line_is_redacted(start: str) -> None:
     rows = ["Qm9" + "yZ1x7Kp" * 8 + "a+/4", "vT3" + "nL0wQ" * 6 + "A=="]
     text = "\n".join(start + row for row in (*rows, "-" * 5 + "END RSA PRIVATE KEY" + "-" * 5))
 
@@ -88,7 +88,7 @@ def test_the_end_of_a_private_key_is_redacted_even_without_its_beginning(start: 
         "curl password is admin {0} admin creds",
     ],
 )
-def test_redacting_a_text_with_redaction_markers_again_changes_nothing(text: str) -> None:
+def test_redacted_text_stays_the_same_when_redacted_again(text: str) -> None:
     once = redact(text.format("hun" + "ter42"))
 
     assert "[redacted: " in once

@@ -155,7 +155,9 @@ def test_a_closed_stdin_is_logged_and_gets_no_reply(hooks: HookRunner) -> None:
     assert "no input" in line
 
 
-def test_a_reply_that_nobody_takes_counts_as_not_given(remembering: HookRunner) -> None:
+def test_a_memory_is_shown_again_if_the_client_did_not_read_the_reply(
+    remembering: HookRunner,
+) -> None:
     prompt = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": QUESTION}
     assert_silent(remembering.run(prompt, prepare=_deaf))
     assert any("the client did not take the reply" in line for line in remembering.log)
@@ -178,7 +180,7 @@ def test_hooks_do_not_fail_if_the_memory_folder_is_a_file(
     assert hooks.memory.read_text("utf-8") == "not a folder"
 
 
-def test_a_memory_folder_that_cannot_exist_is_reported_in_the_log(hooks: HookRunner) -> None:
+def test_an_impossible_memory_folder_path_is_reported_in_the_log(hooks: HookRunner) -> None:
     assert_open(
         hooks.run(
             {**EVENTS[1], "prompt": DECISION}, {"MEMORY_FABRIC_HOME": "/dev/null/memory-fabric"}

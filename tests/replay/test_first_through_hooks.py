@@ -129,7 +129,7 @@ def remember(session: Session, when: str = "commit, first pytest", **evidence: s
     return stored
 
 
-def test_a_call_is_refused_with_the_users_words_until_its_required_command_passed(
+def test_a_commit_is_refused_with_the_users_rule_until_the_tests_have_passed(
     tmp_path: Path,
 ) -> None:
     session = started(HookRunner(tmp_path))
@@ -153,7 +153,7 @@ def test_a_rule_is_not_shown_if_its_required_command_has_passed(session: Session
     assert [session.asked("Bash", {"command": COMMIT}) for _ in range(2)] == [{}, {}]
 
 
-def test_a_failed_run_does_not_satisfy_a_rule_but_the_repeated_call_is_allowed(
+def test_a_commit_is_refused_once_after_the_required_tests_failed(
     session: Session,
 ) -> None:
     remember(session)
@@ -186,7 +186,7 @@ def test_a_failed_run_does_not_satisfy_a_rule_but_the_repeated_call_is_allowed(
         ("set -eo pipefail\npytest -q | tail -1\nruff check", "All fine", False, True),
     ],
 )
-def test_a_run_of_a_required_command_satisfies_the_rule_unless_the_run_visibly_failed(
+def test_a_required_command_counts_only_if_it_ran_and_did_not_fail(
     session: Session, command: str, output: str, is_error: bool, counts: bool
 ) -> None:
     remember(session)
@@ -209,7 +209,9 @@ def test_only_the_last_run_of_a_required_command_decides_whether_a_rule_is_satis
     assert session.held(COMMIT) == ""
 
 
-def test_a_run_whose_result_is_missing_does_not_satisfy_the_rule(session: Session) -> None:
+def test_a_required_command_without_a_recorded_result_does_not_satisfy_the_rule(
+    session: Session,
+) -> None:
     remember(session)
     use = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "pytest"}}
     session.write("assistant", [use])
@@ -248,7 +250,7 @@ def test_a_background_run_satisfies_the_rule_only_after_it_has_passed(
         ("../elsewhere/app.py", True),
     ],
 )
-def test_changing_a_source_file_invalidates_an_earlier_passed_run(
+def test_changing_a_source_file_invalidates_a_passed_test_run(
     session: Session, path: str, counts: bool
 ) -> None:
     remember(session)
@@ -273,7 +275,7 @@ def test_changing_a_source_file_invalidates_an_earlier_passed_run(
         ("echo done >> CHANGELOG.md", True),
     ],
 )
-def test_a_command_that_changes_a_source_file_invalidates_an_earlier_passed_run(
+def test_a_command_that_changes_a_source_file_invalidates_a_passed_test_run(
     session: Session, command: str, counts: bool
 ) -> None:
     remember(session)
@@ -283,7 +285,7 @@ def test_a_command_that_changes_a_source_file_invalidates_an_earlier_passed_run(
     assert (session.held(COMMIT) == "") == counts
 
 
-def test_an_edit_that_failed_does_not_invalidate_an_earlier_passed_run(session: Session) -> None:
+def test_a_failed_edit_does_not_invalidate_a_passed_test_run(session: Session) -> None:
     remember(session)
     session.ran("pytest -q", PASSED)
     edit = {"file_path": str(session.hooks.project / "src/app.py")}
@@ -292,7 +294,7 @@ def test_an_edit_that_failed_does_not_invalidate_an_earlier_passed_run(session: 
     assert session.held(COMMIT) == ""
 
 
-def test_edits_do_not_invalidate_a_required_command_that_reads_no_source_files(
+def test_edits_do_not_invalidate_a_required_git_pull(
     session: Session,
 ) -> None:
     remember(session, "`git push`, first `git pull`")
@@ -320,7 +322,7 @@ def test_edits_do_not_invalidate_a_required_command_that_reads_no_source_files(
         ("git commit -m 'pytest && done'", False),
     ],
 )
-def test_a_run_in_the_same_command_line_counts_only_if_the_call_depends_on_its_success(
+def test_a_commit_in_the_same_line_as_the_tests_must_depend_on_their_success(
     session: Session, command: str, passes: bool
 ) -> None:
     remember(session)
@@ -328,7 +330,7 @@ def test_a_run_in_the_same_command_line_counts_only_if_the_call_depends_on_its_s
     assert (session.held(command) == "") == passes
 
 
-def test_a_call_is_refused_again_after_a_new_change(session: Session) -> None:
+def test_a_commit_is_refused_again_after_a_source_file_changes(session: Session) -> None:
     remember(session)
     first = [session.held(COMMIT) for _ in range(2)]
     session.ran("pytest -q", PASSED)
@@ -339,7 +341,7 @@ def test_a_call_is_refused_again_after_a_new_change(session: Session) -> None:
     assert [UNMET in reason for reason in (*first, *second)] == [True, False, True, False]
 
 
-def test_a_call_denied_by_the_user_is_refused_every_time_until_the_required_command_passed(
+def test_a_rule_with_effect_deny_refuses_every_call_until_the_tests_have_passed(
     session: Session,
 ) -> None:
     rule = remember(session, **{EFFECT: "deny"})
@@ -350,7 +352,7 @@ def test_a_call_denied_by_the_user_is_refused_every_time_until_the_required_comm
     assert session.held(COMMIT) == ""
 
 
-def test_a_denied_call_is_refused_only_once_if_the_transcript_cannot_be_read(
+def test_a_rule_with_effect_deny_refuses_only_once_if_the_transcript_is_missing(
     session: Session,
 ) -> None:
     remember(session, **{EFFECT: "deny"})
@@ -407,7 +409,7 @@ def test_a_rule_that_requires_the_tests_is_satisfied_by_any_test_command(session
     assert session.held(COMMIT) == ""
 
 
-def test_runs_and_edits_by_a_subagent_count_for_its_session(session: Session) -> None:
+def test_a_test_run_or_edit_by_a_subagent_counts_for_the_whole_session(session: Session) -> None:
     remember(session)
     agent = Session(session.hooks, session.name, "a1")
     agent.write("user", "Run the tests.")
@@ -421,7 +423,7 @@ def test_runs_and_edits_by_a_subagent_count_for_its_session(session: Session) ->
     assert agent.held(COMMIT) == ""
 
 
-def test_a_call_is_refused_once_in_the_main_session_and_once_in_a_subagent(
+def test_a_rule_refuses_a_call_once_in_the_main_session_and_once_in_a_subagent(
     session: Session,
 ) -> None:
     remember(session)
@@ -452,7 +454,9 @@ def test_a_run_before_a_compaction_still_satisfies_the_rule(session: Session) ->
     assert session.held(COMMIT) == ""
 
 
-def test_hooks_answered_by_a_running_server_refuse_and_allow_the_same_calls(tmp_path: Path) -> None:
+def test_rules_with_required_commands_work_the_same_through_a_running_server(
+    tmp_path: Path,
+) -> None:
     hooks = HookRunner(tmp_path)
     (hooks.project / ".git").mkdir()
     session = started(hooks)
@@ -468,7 +472,7 @@ def test_hooks_answered_by_a_running_server_refuse_and_allow_the_same_calls(tmp_
 
 
 @pytest.mark.parametrize("effect", ["", "deny", "ask"])
-def test_in_print_mode_a_rule_is_shown_once_and_refuses_nothing(
+def test_in_an_unattended_session_a_rule_is_shown_once_but_refuses_nothing(
     session: Session, effect: str
 ) -> None:
     remember(session, **({EFFECT: effect} if effect else {}))

@@ -107,7 +107,7 @@ def test_an_unsent_event_is_sent_when_the_next_session_starts_or_ends(
     assert last.key == receiver.requests[0].key
 
 
-def test_no_event_starts_a_sender_before_the_retry_is_due(hooks: HookRunner) -> None:
+def test_events_are_kept_and_not_sent_before_the_retry_time(hooks: HookRunner) -> None:
     stop = hooks.recorded(TESTS / "events" / "Stop.json")
     with Receiver(Says(429, (("Retry-After", "3600"),))) as receiver:
         hooks.run(stop, named(hooks, receiver))
@@ -141,7 +141,7 @@ def test_the_forwarding_key_appears_in_no_file_and_no_command_line(hooks: HookRu
     assert [p for p in hooks.folder.rglob("*") if SECRET.encode() in content(p)] == []
 
 
-def test_a_stop_event_that_two_installations_receive_is_forwarded_only_once(
+def test_a_stop_event_received_twice_is_forwarded_only_once(
     hooks: HookRunner,
 ) -> None:
     stop = hooks.recorded(TESTS / "events" / "Stop.json")

@@ -58,7 +58,7 @@ def test_a_decision_in_a_forwarded_event_can_be_recalled_from_the_server(
     assert held == []
 
 
-def test_an_event_refused_because_of_a_wrong_key_is_kept_and_the_refusal_reported(
+def test_an_event_is_kept_and_an_error_reported_if_the_server_refuses_the_key(
     hooks: HookRunner, shell: Shell
 ) -> None:
     shell.run("serve", "--new-key", "laptop")

@@ -57,7 +57,7 @@ def test_hooks_answered_by_the_server_match_the_same_golden_files(tmp_path: Path
     assert WARM.decode() in ways
 
 
-def test_every_golden_file_of_stored_data_belongs_to_a_golden_session() -> None:
+def test_each_golden_session_has_a_snapshot_of_its_stored_data() -> None:
     assert sorted(path.stem for path in MEMORY.iterdir()) == names()
 
 

@@ -28,24 +28,26 @@ def worlds(tmp_path_factory: pytest.TempPathFactory) -> dict[Way, World]:
 
 
 @pytest.mark.parametrize("path", recordings(), ids=IDS)
-def test_each_recorded_event_gets_its_reviewed_reply(path: Path, worlds: dict[Way, World]) -> None:
+def test_hooks_answer_each_recorded_event_with_the_expected_reply(
+    path: Path, worlds: dict[Way, World]
+) -> None:
     reviewed = json.loads((REPLIES / path.name).read_text("utf-8"))
     way = in_process if path.parent.name == "variants" else by_launcher
     assert replayed(path, worlds[way]) == reviewed
 
 
-def test_every_reviewed_reply_belongs_to_a_recorded_event() -> None:
+def test_every_recorded_event_has_an_expected_reply_file() -> None:
     assert sorted(p.stem for p in REPLIES.glob("*.json")) == sorted(IDS)
 
 
-def test_only_session_starts_and_typed_prompts_are_shown_earlier_decisions() -> None:
+def test_earlier_decisions_are_shown_only_at_session_start_and_for_typed_prompts() -> None:
     """A prompt of a session without a start is given the session block; a machine turn is not."""
     given = {p.stem for p in REPLIES.glob("*.json") if "PostgreSQL" in p.read_text("utf-8")}
     starts = {name for name in IDS if name.startswith("SessionStart")}
     assert given == starts | {"UserPromptSubmit", "UserPromptSubmit.as_agent"}
 
 
-def test_while_memory_is_empty_hooks_inject_only_the_request_for_notes() -> None:
+def test_with_an_empty_memory_hooks_only_ask_the_assistant_for_notes() -> None:
     for path in REPLIES.glob("*.json"):
         empty = json.loads(path.read_text("utf-8"))["empty"] or {}
         specific = empty.get("hookSpecificOutput", {"additionalContext": PROTOCOL})

@@ -95,7 +95,7 @@ def test_a_rule_refuses_the_first_matching_call_of_a_session_only(
     assert later["permissionDecision"] == "deny"
 
 
-def test_the_user_is_asked_once_per_session_about_a_call_that_the_users_words_forbid(
+def test_a_command_forbidden_by_the_user_asks_for_permission_once_per_session(
     launched: HookRunner,
 ) -> None:
     rule = remember(launched, SERVER, "npm run dev", evidence={QUOTATION: QUOTE})
@@ -134,7 +134,7 @@ def test_the_user_is_asked_every_time_about_a_call_that_cannot_be_undone(
     assert asked == (["ask"] * 3 if is_own else ["ask", None, None])
 
 
-def test_the_user_is_asked_again_about_a_call_that_the_user_declined_before(
+def test_a_command_that_the_user_declined_asks_for_permission_again(
     hooks: HookRunner,
 ) -> None:
     remember(hooks, SERVER, "npm run dev", evidence={EFFECT: "ask"})
@@ -157,7 +157,7 @@ def test_the_user_is_asked_again_about_a_call_that_the_user_declined_before(
     assert bash(hooks, "npm run build", **more) == {}
 
 
-def test_the_transcript_is_searched_for_declined_calls_once_for_all_rules(
+def test_the_transcript_is_read_once_even_if_several_rules_match_a_call(
     hooks: HookRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for rule in (SERVER, STYLE):
@@ -176,7 +176,7 @@ def test_the_transcript_is_searched_for_declined_calls_once_for_all_rules(
     assert len(read) == 1
 
 
-def test_a_call_that_the_user_denied_by_a_rule_is_refused_every_time(hooks: HookRunner) -> None:
+def test_a_rule_with_effect_deny_refuses_a_matching_call_every_time(hooks: HookRunner) -> None:
     remember(hooks, STYLE, "git push --force", evidence={EFFECT: "deny"})
 
     refused = [bash(hooks, "git push -f origin main") for _ in range(2)]
@@ -248,7 +248,7 @@ def test_no_call_is_refused_while_memory_is_disabled_or_damaged(launched: HookRu
     assert bash(launched, "git push") == {}
 
 
-def test_for_a_tool_call_the_launcher_starts_python_only_while_a_rule_exists(
+def test_the_launcher_starts_python_for_a_tool_call_only_if_a_rule_exists(
     launched: HookRunner,
 ) -> None:
     broken = {"CLAUDE_PLUGIN_DATA": str(launched.folder / "none"), "PATH": "/nonexistent"}
@@ -264,7 +264,7 @@ def test_for_a_tool_call_the_launcher_starts_python_only_while_a_rule_exists(
     assert bash(launched, "git push")["permissionDecision"] == "deny"
 
 
-def test_an_event_without_a_handler_does_not_disable_later_rules(launched: HookRunner) -> None:
+def test_a_rule_stored_after_an_unhandled_event_still_applies(launched: HookRunner) -> None:
     (launched.memory / "config.toml").write_text("write = false\n")
     launched.run({"hook_event_name": "PostToolUse", "session_id": "s1", "tool_name": "Question"})
     (launched.memory / "config.toml").unlink()
@@ -286,7 +286,7 @@ def test_rules_apply_again_once_an_invalid_config_is_corrected(launched: HookRun
     assert bash(launched, "git push")["permissionDecision"] == "deny"
 
 
-def test_after_reading_is_re_enabled_rules_apply_again_from_the_next_prompt(
+def test_rules_apply_again_from_the_next_prompt_once_reading_is_enabled(
     launched: HookRunner,
 ) -> None:
     remember(launched, STYLE, "git push")
@@ -301,7 +301,9 @@ def test_after_reading_is_re_enabled_rules_apply_again_from_the_next_prompt(
     assert bash(launched, "git push")["permissionDecision"] == "deny"
 
 
-def test_a_rule_that_is_bound_to_no_call_starts_python_only_once(launched: HookRunner) -> None:
+def test_a_rule_without_a_command_starts_python_for_the_first_call_only(
+    launched: HookRunner,
+) -> None:
     remember(launched, STYLE, "working on the lists")
     [mark] = launched.memory.glob("projects/*/has-rules")
 
@@ -337,7 +339,7 @@ def test_a_rule_with_local_scope_applies_only_in_its_own_session(hooks: HookRunn
     assert own["permissionDecision"] == "deny"
 
 
-def test_a_rule_that_blocked_a_call_is_logged_as_a_memory_shown_to_the_session(
+def test_a_rule_that_refuses_a_call_is_recorded_once_as_shown(
     hooks: HookRunner,
 ) -> None:
     rule = remember(hooks, STYLE, "git push")

@@ -65,7 +65,7 @@ def rows(hooks: HookRunner, query: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_hook_fails_on_an_unreadable_transcript_which_is_reported_once(
+def test_an_unreadable_transcript_is_reported_once_and_no_hook_fails(
     hooks: HookRunner, tmp_path: Path, kind: str
 ) -> None:
     path = tmp_path / "s.jsonl"

@@ -123,7 +123,7 @@ def test_a_call_that_the_user_declined_counts_as_following_the_rule(tmp_path: Pa
     assert figures["asked_not_run"] == (1, 1)
 
 
-def test_outcomes_of_memories_shown_to_a_subagent_are_not_judged(tmp_path: Path) -> None:
+def test_calls_refused_to_a_subagent_are_not_counted_by_the_worth_command(tmp_path: Path) -> None:
     whose = {"agent_id": "a1", "agent_type": "general-purpose"}
     calls = [{**step, **whose} for step in call("b1", "Bash", INSTALL)]
 
@@ -155,7 +155,7 @@ def test_a_fix_counts_as_applied_if_the_edit_before_the_passing_run_has_its_word
     assert figures["fixes_applied"] == (int(is_applied), 1)
 
 
-def test_a_fix_counts_as_applied_even_in_the_turn_after_the_error(tmp_path: Path) -> None:
+def test_a_fix_applied_one_turn_after_the_error_is_counted(tmp_path: Path) -> None:
     failure = [*call("b1", "Bash", TEST, error=KEY_ERROR), stop(), prompt("Go on.")]
     mended = [*call("b2", "Edit", EDIT, CHANGED), *call("b3", "Bash", TEST, "1 passed in 0.10s")]
 
@@ -187,7 +187,7 @@ def test_reading_a_file_mentioned_in_a_fix_does_not_count_as_applying_the_fix(
     ],
     ids=["one sentence", "several sentences", "words of the prompt", "no word"],
 )
-def test_a_decision_counts_as_mentioned_if_one_sentence_of_the_answer_has_most_of_its_words(
+def test_a_decision_counts_as_mentioned_if_a_sentence_of_the_answer_states_it(
     tmp_path: Path, asked: str, answer: str, *, is_named: bool
 ) -> None:
     figures = of_second(tmp_path, stop(), prompt(asked), stop(answer))

@@ -33,7 +33,7 @@ from memory_fabric.rules.required import (
         ("commit", ["commit"], []),
     ],
 )  # fmt: skip
-def test_required_commands_are_parsed_after_the_word_first(
+def test_the_commands_listed_after_first_in_a_rule_are_required(
     when: str, bound: list[str], required: list[str]
 ) -> None:
     assert [binding.text for binding in bindings_of(when)] == bound
@@ -49,7 +49,9 @@ def test_required_commands_are_parsed_after_the_word_first(
         ("", ("lint",), ", first lint"),
     ],
 )
-def test_requirements_are_replaced(when: str, required: tuple[str, ...], expected: str) -> None:
+def test_new_required_commands_replace_those_of_the_rule(
+    when: str, required: tuple[str, ...], expected: str
+) -> None:
     assert with_first(when, *required) == expected
 
 
@@ -77,7 +79,7 @@ def test_requirements_are_replaced(when: str, required: tuple[str, ...], expecte
         ("if pytest; then git commit; fi", False),
     ],
 )
-def test_a_call_depends_on_a_command_if_it_runs_only_after_success(
+def test_tests_gate_a_commit_only_if_their_failure_prevents_the_commit(
     line: str, *, is_gated: bool
 ) -> None:
     calls = calls_of(line, "/srv/app")
@@ -101,7 +103,9 @@ def test_a_call_depends_on_a_command_if_it_runs_only_after_success(
         ("out=$(pytest); echo $out", False),
     ],
 )
-def test_another_command_may_hide_the_status_of_a_check(line: str, *, is_own: bool) -> None:
+def test_a_pipe_or_later_command_can_hide_the_exit_status_of_tests(
+    line: str, *, is_own: bool
+) -> None:
     calls = calls_of(line, "/srv/app")
     [test] = required_by("x, first pytest")
     at = max(place for place, call in enumerate(calls) if runs(test, call, ()))
@@ -117,7 +121,7 @@ def test_another_command_may_hide_the_status_of_a_check(line: str, *, is_own: bo
         *((name, False) for name in ("git pull", "`docker compose up -d`", "`make backup`")),
     ],
 )
-def test_a_check_is_recognised_by_its_words(first: str, *, expected: bool) -> None:
+def test_a_test_or_lint_command_is_recognised_as_a_check(first: str, *, expected: bool) -> None:
     [binding] = required_by(f"commit, first {first}")
 
     assert is_check(binding) == expected
@@ -136,7 +140,7 @@ def test_a_check_is_recognised_by_its_words(first: str, *, expected: bool) -> No
         ("cp a.py /tmp/a.py", ""),
     ],
 )
-def test_a_change_of_a_file_that_a_check_may_read_is_detected(line: str, changed: str) -> None:
+def test_the_source_file_changed_by_a_command_is_detected(line: str, changed: str) -> None:
     assert changed_source(of_command(line, "/srv/app"), ("/srv/app",)) == changed
 
 
@@ -154,7 +158,7 @@ def test_a_change_of_a_file_that_a_check_may_read_is_detected(line: str, changed
         ("push, first test", "commit with care", "push, first test", ["push", "test"]),
     ],
 )  # fmt: skip
-def test_a_command_the_user_never_typed_is_reduced_to_the_typed_activity(
+def test_a_required_command_is_generalised_to_the_activity_that_the_user_typed(
     when: str, typed: str, expected: str, unsaid: list[str]
 ) -> None:
     assert as_typed(when, [typed]) == (expected, unsaid)
@@ -163,6 +167,8 @@ def test_a_command_the_user_never_typed_is_reduced_to_the_typed_activity(
 @pytest.mark.parametrize(
     ("when", "first", "named"), [("commit", "think hard", "'think hard'"), ("", "pytest", "--when")]
 )
-def test_an_invalid_requirement_option_is_refused(when: str, first: str, named: str) -> None:
+def test_a_required_command_needs_a_valid_command_and_a_condition(
+    when: str, first: str, named: str
+) -> None:
     with pytest.raises(BadInput, match=named):
         stated_first(when, first)

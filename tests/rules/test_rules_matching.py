@@ -270,7 +270,7 @@ def test_a_path_rule_matches_a_command_only_if_the_command_changes_the_file(
         "`createColorFunctions`",
     ],
 )
-def test_a_condition_without_a_command_path_or_activity_creates_no_binding(when: str) -> None:
+def test_a_rule_condition_without_a_command_path_or_activity_matches_no_call(when: str) -> None:
     assert bindings_of(when) == ()
 
 
@@ -331,7 +331,7 @@ def test_a_very_long_line_is_parsed_into_at_most_1000_commands(part: str) -> Non
         "echo " + "{a,b,c}{a,b,c}{a,b,c} " * 1000,
     ],
 )
-def test_repeated_expansion_in_a_line_yields_a_limited_number_of_commands_and_words(
+def test_shell_expansion_in_a_long_line_cannot_create_unlimited_commands(
     line: str,
 ) -> None:
     calls = matching.of_command(line, ROOT).calls
@@ -340,11 +340,11 @@ def test_repeated_expansion_in_a_line_yields_a_limited_number_of_commands_and_wo
     assert sum(len(word) for call in calls for word in call.words) < 100 * len(line)
 
 
-def test_a_path_rule_does_not_match_after_a_change_to_an_unknown_folder() -> None:
+def test_a_path_rule_does_not_match_after_cd_to_an_unknown_folder() -> None:
     assert not means("src/api/**", "cd $DIR && rm src/api/x.py")
     assert os.path.isabs(ROOT)
 
 
-def test_device_files_are_never_matched_but_files_in_shared_memory_are() -> None:
+def test_a_path_rule_matches_files_in_dev_shm_but_no_device_file() -> None:
     assert not changes("null", "/dev/null", root="/srv/app")
     assert changes("src/**", "/dev/shm/app/src/x.py", root="/dev/shm/app")

@@ -27,7 +27,7 @@ def test_a_shared_rule_asks_the_user_only_if_a_space_owner_requires_it(trust: st
     assert effects.effect_of(rule()._replace(trust=trust), PUSH, SETTINGS) == effects.CONTEXT
 
 
-def test_a_rule_of_a_space_owner_is_only_context_in_unattended_sessions() -> None:
+def test_a_team_rule_is_only_shown_if_the_session_cannot_ask_the_user() -> None:
     marked = rule(**{FOR_TEAM: True})
     cannot_ask = SETTINGS._replace(client=Client("codex", "Codex", asks=False))
 

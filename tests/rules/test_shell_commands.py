@@ -98,7 +98,7 @@ def test_an_exit_status_that_may_belong_to_another_command_is_not_trusted(
         "/usr/bin/grep x y",
     ],
 )
-def test_a_command_that_only_inspects_something_is_a_probe(line: str) -> None:
+def test_a_command_that_only_inspects_files_or_state_is_recognised(line: str) -> None:
     assert meant(line).probes
 
 
@@ -115,11 +115,11 @@ def test_a_command_that_only_inspects_something_is_a_probe(line: str) -> None:
         "x" * 5000,
     ],
 )
-def test_a_line_without_one_clear_command_yields_no_command(line: str) -> None:
+def test_no_command_is_extracted_from_an_empty_or_ambiguous_line(line: str) -> None:
     assert command_in(line, "/shop") is None
 
 
-def test_a_passing_run_of_all_tests_covers_a_single_test_only_in_the_same_folder() -> None:
+def test_a_full_test_run_counts_for_a_single_test_only_in_the_same_folder() -> None:
     part = meant("pytest tests/a.py::test_x")
 
     assert covers(meant("pytest -q"), part)
@@ -132,7 +132,7 @@ def test_a_passing_run_of_all_tests_covers_a_single_test_only_in_the_same_folder
 @pytest.mark.parametrize(
     "again", ["npm run test", "npx vitest", "npx vitest run", "pnpm test", "yarn test", "bun test"]
 )
-def test_a_passing_equivalent_command_covers_the_failed_test_command(again: str) -> None:
+def test_a_failed_npm_test_is_resolved_by_a_passing_equivalent_command(again: str) -> None:
     assert covers(meant(again), meant("npm test"))
     assert covers(meant(again), meant("npm test -- cart"))
     assert not covers(meant(f"{again} cart"), meant("npm test"))

@@ -155,7 +155,7 @@ def test_forgetting_a_record_deletes_its_vector_and_removes_it_from_semantic_res
     assert ask(memory) == []
 
 
-def test_storing_a_vector_does_not_change_its_direction() -> None:
+def test_packing_and_unpacking_a_vector_preserves_its_direction() -> None:
     some = extra.model().encode([DENTIST, *OTHERS, QUESTION])
 
     again = vectors.unpacked(vectors.packed(some))
@@ -163,7 +163,9 @@ def test_storing_a_vector_does_not_change_its_direction() -> None:
     assert ((some * again).sum(axis=1) > 0.999).all()
 
 
-def test_removing_the_extra_deletes_all_vectors(memory: Memory, tmp_path: Path) -> None:
+def test_removing_the_semantic_extra_deletes_all_vectors_from_disk(
+    memory: Memory, tmp_path: Path
+) -> None:
     embed(memory)
     made = stored(memory)
 
@@ -174,7 +176,7 @@ def test_removing_the_extra_deletes_all_vectors(memory: Memory, tmp_path: Path) 
     assert not any(files_with(tmp_path, vector) for _, _, vector in made)
 
 
-def test_vectors_stored_before_embedding_was_killed_are_kept(tmp_path: Path) -> None:
+def test_a_killed_embedding_process_loses_no_stored_vectors(tmp_path: Path) -> None:
     extra.fill(tmp_path / "data")
     memory = open_memory(
         tmp_path, CLAUDE_PLUGIN_DATA=str(tmp_path / "data"), CLAUDE_PLUGIN_ROOT=str(extra.ROOT)
@@ -214,7 +216,9 @@ def test_hooks_compute_no_vectors_without_the_semantic_extra(memory: Memory) -> 
     assert extras.start_embedding_when_due(memory.settings, memory.databases()) == 0
 
 
-def test_embedding_does_not_start_with_packages_of_another_release(tmp_path: Path) -> None:
+def test_embedding_does_not_start_with_packages_installed_for_another_release(
+    tmp_path: Path,
+) -> None:
     data = tmp_path / "data"
     other = data / f"{extras.SEMANTIC}-{sys.implementation.cache_tag}-00000000"
     other.mkdir(parents=True)
@@ -231,7 +235,7 @@ def is_due(memory: Memory) -> bool:
     return any(map(extras.is_due, memory.databases()))
 
 
-def test_a_new_record_makes_embedding_due_but_a_new_candidate_does_not(memory: Memory) -> None:
+def test_a_new_record_needs_embedding_but_an_unconfirmed_candidate_does_not(memory: Memory) -> None:
     assert is_due(memory)
     embed(memory)
     assert not is_due(memory)
@@ -243,7 +247,7 @@ def test_a_new_record_makes_embedding_due_but_a_new_candidate_does_not(memory: M
     assert is_due(memory)
 
 
-def test_embedding_is_due_after_the_text_of_an_older_record_changed(memory: Memory) -> None:
+def test_a_record_whose_text_changed_needs_embedding_again(memory: Memory) -> None:
     embed(memory)
     oldest = "SELECT min(seq) FROM records"
 

@@ -100,7 +100,7 @@ def test_facts_from_a_desktop_client_are_stored_only_in_the_user_database(tmp_pa
     assert list(home.glob("projects/*/graph.db")) == []
 
 
-def test_the_prompt_in_the_documentation_lists_five_kinds_of_facts_and_existing_tools() -> None:
+def test_the_documented_desktop_prompt_names_five_kinds_of_facts_and_only_existing_tools() -> None:
     from memory_fabric.servers.mcp.schema import TOOLS
 
     block = re.search(r"```text\n(.*?)```", PAGE, re.DOTALL)

@@ -228,7 +228,7 @@ def dying(hooks: HookRunner, point: str, number: signal.Signals) -> LiveServer:
     return LiveServer(hooks.environ, command=[packages.base_interpreter(), *words])
 
 
-def test_an_event_handled_by_the_hook_itself_is_not_repeated_by_a_hanging_server(
+def test_an_event_is_stored_only_once_if_the_server_hangs_while_handling_it(
     tmp_path: Path,
 ) -> None:
     hooks = filled(tmp_path)
@@ -293,7 +293,7 @@ def test_a_hook_event_refused_by_a_busy_server_is_recorded_as_busy(
     waiting.until(lambda: server.ways() == "BW")
 
 
-def test_a_server_of_another_version_folder_or_home_refuses_the_event(
+def test_a_server_refuses_hook_events_from_another_plugin_version_folder_or_home_directory(
     hooks: HookRunner, server: LiveServer
 ) -> None:
     prompt = b'{"hook_event_name": "UserPromptSubmit", "prompt": "Thanks."}'
@@ -304,7 +304,7 @@ def test_a_server_of_another_version_folder_or_home_refuses_the_event(
 
 
 @pytest.mark.parametrize("ends", [LiveServer.stop, LiveServer.kill])
-def test_the_second_server_of_a_client_takes_over_when_the_first_ends(
+def test_a_second_server_of_a_client_takes_over_hook_events_when_the_first_ends(
     hooks: HookRunner, ends: Callable[[LiveServer], None]
 ) -> None:
     with LiveServer(hooks.environ) as first, LiveServer(hooks.environ) as second:
@@ -385,7 +385,7 @@ def test_hooks_do_not_use_a_socket_owned_by_another_user(
             live_client.connected(os.fsencode(folder), name)
 
 
-def test_hooks_do_not_look_for_a_server_without_proc_or_an_absolute_home_path(
+def test_hooks_use_no_server_if_the_proc_folder_is_missing_or_the_home_path_is_invalid(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def gone(path: bytes) -> bytes:
@@ -448,7 +448,7 @@ def test_a_replaced_database_is_reopened(hooks: HookRunner, server: LiveServer) 
     waiting.until(lambda: server.ways() == "WWWW")
 
 
-def test_a_long_transcript_is_read_by_the_hook_at_first_and_later_by_the_server(
+def test_only_the_first_event_of_a_long_transcript_is_handled_without_the_server(
     hooks: HookRunner, server: LiveServer
 ) -> None:
     path = hooks.folder / "s.jsonl"
@@ -485,7 +485,7 @@ def test_invalid_or_incomplete_messages_of_hooks_do_not_end_the_server(
     assert server.ask(3, "tools/list", {})["result"]
 
 
-def test_a_reply_that_nobody_takes_counts_as_not_given(
+def test_memories_in_an_undelivered_reply_are_given_again_at_the_next_prompt(
     hooks: HookRunner, server: LiveServer
 ) -> None:
     hooks.say(STATED)
@@ -499,7 +499,7 @@ def test_a_reply_that_nobody_takes_counts_as_not_given(
     assert server.ways() == "WWWW"
 
 
-def test_the_event_of_a_killed_hook_is_stored_unless_it_was_cancelled(
+def test_the_event_of_a_killed_hook_is_stored_but_a_cancelled_event_is_not(
     hooks: HookRunner, server: LiveServer
 ) -> None:
     for said in (b"GX", b"G"):
@@ -570,7 +570,7 @@ def test_handling_many_events_leaks_neither_memory_nor_open_files(
     assert len(children) <= 1
 
 
-def test_a_hook_answered_by_the_server_imports_only_the_client_and_sockets(
+def test_a_hook_that_the_server_answers_imports_only_the_socket_and_client_modules(
     hooks: HookRunner, server: LiveServer
 ) -> None:
     output = hooks.folder / "modules"
@@ -614,7 +614,7 @@ def test_status_reports_how_many_hooks_the_server_answered(tmp_path: Path) -> No
     assert sizes == [most - 1, most, 0, 1, 2]
 
 
-def test_a_connection_of_a_second_server_stays_open_until_the_server_ends(
+def test_hook_events_do_not_close_the_connection_from_a_second_server(
     hooks: HookRunner,
 ) -> None:
     with LiveServer(hooks.environ) as server:

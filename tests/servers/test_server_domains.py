@@ -254,7 +254,7 @@ def test_tool_calls_with_an_unknown_caller_are_refused_while_any_agent_is_isolat
             assert answer["isError"] and WITHOUT_HOOKS in text_of(answer)
 
 
-def test_tool_calls_of_claude_code_without_an_id_are_refused_while_any_agent_is_isolated(
+def test_claude_code_tool_calls_without_a_call_id_are_refused_while_an_agent_is_isolated(
     tmp_path: Path,
 ) -> None:
     calls = Calls(tmp_path / "memory", client="claude-code")
@@ -349,7 +349,7 @@ def test_the_graph_resource_is_unavailable_while_reading_memory_is_switched_off(
     assert "Memory is switched off here." in answer["error"]["message"]
 
 
-def test_tool_calls_are_answered_if_the_client_never_sends_call_ids(calls: Calls) -> None:
+def test_tool_calls_of_clients_that_send_no_call_ids_are_answered(calls: Calls) -> None:
     calls.by("", "create_entities", entities=[entity("disk", "is small")])
 
     answer = calls.ask("tools/call", name="read_graph", arguments={})["result"]
@@ -377,7 +377,9 @@ def test_tool_calls_with_an_unknown_caller_are_answered_if_no_agent_is_isolated(
         calls.end()
 
 
-def test_a_process_in_an_isolated_domain_reads_and_writes_only_that_domain(tmp_path: Path) -> None:
+def test_a_server_started_for_an_isolated_domain_reads_and_writes_only_that_domain(
+    tmp_path: Path,
+) -> None:
     config = "[domains.legal]\nisolate = true\n"
     outside = Calls(tmp_path / "memory", config)
     outside.by("", "create_entities", entities=[entity("disk", "is small")])
@@ -395,7 +397,7 @@ def test_a_process_in_an_isolated_domain_reads_and_writes_only_that_domain(tmp_p
         inside.end()
 
 
-def test_a_session_in_the_folder_of_an_isolated_domain_reads_only_that_domain(
+def test_a_session_in_a_folder_assigned_to_an_isolated_domain_reads_only_that_domain(
     tmp_path: Path,
 ) -> None:
     project = tmp_path / "project"
@@ -416,7 +418,9 @@ def test_a_session_in_the_folder_of_an_isolated_domain_reads_only_that_domain(
         inside.end()
 
 
-def test_agents_are_also_isolated_if_the_graph_is_mirrored_to_a_file(tmp_path: Path) -> None:
+def test_an_isolated_agent_reads_only_its_own_domain_if_the_graph_is_kept_in_a_file(
+    tmp_path: Path,
+) -> None:
     calls = Calls(tmp_path / "memory", MEMORY_FILE_PATH=str(tmp_path / "graph.jsonl"))
     try:
         calls.by("", "create_entities", entities=[entity("disk", "is small")])
@@ -428,7 +432,7 @@ def test_agents_are_also_isolated_if_the_graph_is_mirrored_to_a_file(tmp_path: P
         calls.end()
 
 
-def test_read_graph_filters_by_domain_but_never_shows_an_isolated_agent_another_domain(
+def test_the_domain_filter_of_read_graph_shows_only_domains_that_the_agent_may_read(
     calls: Calls,
 ) -> None:
     def names(agent: str, **arguments: Any) -> set[str]:

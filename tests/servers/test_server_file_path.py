@@ -49,7 +49,7 @@ def serve(tmp_path: Path, path: Path, **more: str) -> Process:
     return server
 
 
-def test_mem_17_every_change_is_written_to_the_file_in_the_reference_format(
+def test_every_change_is_written_to_the_graph_file_in_the_reference_format(
     tmp_path: Path, path: Path
 ) -> None:
     with serve(tmp_path, path) as server:
@@ -81,7 +81,7 @@ def test_a_line_that_another_program_appends_to_the_served_file_is_read(
         assert seen(server) == ["before", "ours", "theirs"]
 
 
-def test_the_served_file_is_updated_between_calls_but_not_after_every_call(
+def test_a_change_may_reach_the_graph_file_only_after_its_call_has_returned(
     tmp_path: Path, path: Path
 ) -> None:
     with serve(tmp_path, path) as server:
@@ -100,9 +100,7 @@ def test_the_served_file_is_updated_between_calls_but_not_after_every_call(
     assert written == [f"e{number}" for number in range(1, len(written) + 1)]
 
 
-def test_mem_19_the_served_file_is_written_before_the_server_ends(
-    tmp_path: Path, path: Path
-) -> None:
+def test_the_graph_file_is_written_before_the_server_ends(tmp_path: Path, path: Path) -> None:
     with serve(tmp_path, path) as server:
         server.call("create_entities", entities("a"))
         server.input.close()
@@ -138,7 +136,7 @@ def test_a_restarted_server_writes_pending_changes_to_the_file_without_a_call(
         until(lambda: names(path) == ["a"])
 
 
-def test_a_change_overwritten_in_the_file_by_another_program_is_written_again(
+def test_a_change_that_another_program_overwrote_in_the_graph_file_is_written_again(
     tmp_path: Path, path: Path
 ) -> None:
     with serve(tmp_path, path) as server:
@@ -170,7 +168,7 @@ def test_acknowledged_changes_survive_repeated_kills_of_the_server(
     assert [p.name for p in path.parent.iterdir()] == ["memory.jsonl"]
 
 
-def test_changes_to_the_file_by_another_program_are_in_the_next_answer(
+def test_an_answer_includes_changes_that_another_program_made_to_the_graph_file(
     tmp_path: Path, path: Path
 ) -> None:
     path.parent.mkdir()
@@ -206,7 +204,7 @@ def test_two_servers_on_one_file_lose_no_entity(tmp_path: Path, path: Path) -> N
     assert views[0] == views[1] == names(path)
 
 
-def test_servers_with_different_memory_folders_on_one_file_lose_no_entity(
+def test_servers_with_different_memory_folders_share_one_graph_file_without_data_loss(
     tmp_path: Path, path: Path
 ) -> None:
     elsewhere = {"MEMORY_FABRIC_HOME": str(tmp_path / "other")}

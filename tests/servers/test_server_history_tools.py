@@ -82,7 +82,7 @@ def test_forget_returns_an_error_if_nothing_matches(tmp_path: Path) -> None:
     run(story)
 
 
-def test_history_shows_author_session_date_and_changes(tmp_path: Path) -> None:
+def test_the_history_of_an_entity_shows_author_session_date_and_changes(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             await client.call_tool("create_entities", {"entities": [entity("api", "one")]})

@@ -62,7 +62,7 @@ def test_remember_stores_a_record_and_returns_its_type_id_scope_and_entities(
     assert (record.source, record.trust, record.session) == ("mcp", "assistant", "s-1")
 
 
-def test_br_11_a_remembered_decision_links_the_project_to_the_chosen_option(tmp_path: Path) -> None:
+def test_a_remembered_decision_links_the_project_to_the_chosen_option(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             await ask(client, "remember", text=PAGINATION, type="decision")
@@ -135,7 +135,7 @@ def test_remember_stores_the_given_type_scope_domain_and_pin(tmp_path: Path) -> 
     assert (home / "user.db").exists()
 
 
-def test_remember_accepts_the_fields_of_the_note_protocol(tmp_path: Path) -> None:
+def test_remember_accepts_the_same_fields_as_notes_of_the_assistant(tmp_path: Path) -> None:
     home = tmp_path / "home"
 
     async def story() -> None:
@@ -184,7 +184,9 @@ def test_remember_refuses_invalid_fields_with_an_error(
     assert records(home) == []
 
 
-def test_instead_of_replaces_records_of_the_assistant_but_not_of_the_user(tmp_path: Path) -> None:
+def test_remember_replaces_a_named_record_of_the_assistant_but_not_of_the_user(
+    tmp_path: Path,
+) -> None:
     home = tmp_path / "home"
     memory = Memory.open(settings(home))
     users = memory.remember(Record(type="note", what="Use yarn here.", confidence=0.8), USER)
@@ -215,7 +217,7 @@ def test_instead_of_replaces_records_of_the_assistant_but_not_of_the_user(tmp_pa
     assert bun.evidence == {"contradicts": [users.id]}
 
 
-def test_instead_of_is_stored_as_a_rejected_alternative_if_it_matches_no_record(
+def test_a_replaced_option_that_matches_no_record_is_stored_as_a_rejected_alternative(
     tmp_path: Path,
 ) -> None:
     home = tmp_path / "home"
@@ -229,7 +231,9 @@ def test_instead_of_is_stored_as_a_rejected_alternative_if_it_matches_no_record(
     assert records(home)[0].alternatives == ("yarn",)
 
 
-def test_instead_of_replaces_a_record_if_only_that_record_matches_its_words(tmp_path: Path) -> None:
+def test_remember_replaces_a_record_identified_by_a_word_if_no_other_record_matches(
+    tmp_path: Path,
+) -> None:
     home = tmp_path / "home"
 
     async def story() -> None:
@@ -261,7 +265,7 @@ def test_remembering_a_known_text_returns_the_id_of_its_existing_record(tmp_path
     run(story)
 
 
-def test_the_answer_of_remember_marks_new_entities(tmp_path: Path) -> None:
+def test_the_answer_of_remember_says_which_entities_are_new(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             first = await ask(client, "remember", text=PAGINATION)
@@ -377,9 +381,7 @@ def test_a_secret_in_a_remembered_text_appears_neither_in_the_answer_nor_on_disk
 
 @pytest.mark.behaviour("MEM-12b")
 @pytest.mark.parametrize("arguments", [{}, {"text": "x", "type": "session"}, {"text": 1}])
-def test_mem_12_remember_refuses_invalid_arguments(
-    tmp_path: Path, arguments: dict[str, Any]
-) -> None:
+def test_remember_refuses_invalid_arguments(tmp_path: Path, arguments: dict[str, Any]) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             result = await client.call_tool("remember", arguments)
@@ -390,7 +392,7 @@ def test_mem_12_remember_refuses_invalid_arguments(
     run(story)
 
 
-def test_a_text_that_is_only_a_secret_is_refused_and_no_entity_name_contains_a_secret(
+def test_a_secret_is_refused_as_a_whole_text_and_never_stored_as_an_entity_name(
     tmp_path: Path,
 ) -> None:
     secret = "Tulpen" + "Feld77"

@@ -67,7 +67,7 @@ def test_the_pages_of_read_graph_contain_each_entity_and_relation_exactly_once(
     run(story)
 
 
-def test_an_answer_within_the_size_limit_is_one_page_without_a_note(tmp_path: Path) -> None:
+def test_an_answer_within_the_size_limit_is_returned_as_one_page(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home", **SMALL_REPLY) as client:
             await client.call_tool("create_entities", {"entities": [entity("a", "one")]})
@@ -108,7 +108,7 @@ def test_search_pages_contain_each_match_once_best_first_with_its_relations(tmp_
     run(story)
 
 
-def test_search_also_returns_matches_beyond_the_number_that_is_ranked(
+def test_search_returns_all_matches_even_if_only_the_first_ones_are_ranked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memory_fabric.store.queries.entity_search.POOL_ROWS", 7)
@@ -151,7 +151,7 @@ def test_all_relations_of_a_highly_connected_entity_are_returned_over_several_pa
     run(story)
 
 
-def test_a_long_entity_is_returned_whole_by_open_nodes_and_shortened_by_other_tools(
+def test_a_long_entity_is_complete_in_open_nodes_and_shortened_in_other_answers(
     tmp_path: Path,
 ) -> None:
     long = entity("long", "short", "x" * 5000, "after")
@@ -174,7 +174,7 @@ def test_a_long_entity_is_returned_whole_by_open_nodes_and_shortened_by_other_to
     run(story)
 
 
-def test_search_shows_the_start_of_an_observation_that_is_longer_than_a_page(
+def test_search_shows_only_the_start_of_an_observation_longer_than_a_page(
     tmp_path: Path,
 ) -> None:
     text = "the needle lies here " + "in the hay " * 500
@@ -194,7 +194,9 @@ def test_search_shows_the_start_of_an_observation_that_is_longer_than_a_page(
 
 
 @pytest.mark.parametrize("cursor", ["x", "-1", "1.x", "²", "1" * 40, "1.2.3"])
-def test_an_invalid_cursor_is_refused_with_a_remedy(tmp_path: Path, cursor: str) -> None:
+def test_the_error_for_an_invalid_page_cursor_says_where_to_find_a_valid_one(
+    tmp_path: Path, cursor: str
+) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             result = await client.call_tool("read_graph", {"cursor": cursor})
@@ -206,13 +208,13 @@ def test_an_invalid_cursor_is_refused_with_a_remedy(tmp_path: Path, cursor: str)
     run(story)
 
 
-def test_parsing_a_cursor_returns_the_position_it_was_made_from() -> None:
+def test_a_page_cursor_written_as_text_is_read_back_as_the_same_position() -> None:
     for start in (Start(), Start(5), Start(0, 7), Start(12, 300)):
         assert start_of(str(start)) == start
     assert start_of("") == Start()
 
 
-def test_the_estimated_size_of_a_graph_matches_the_length_of_its_json() -> None:
+def test_the_estimated_size_of_a_graph_is_close_to_the_length_of_its_json() -> None:
     import orjson
 
     from memory_fabric.models import Entity, Graph

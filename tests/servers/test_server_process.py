@@ -44,7 +44,7 @@ def test_the_handshake_returns_name_version_and_instructions(tmp_path: Path) -> 
 
 
 @pytest.mark.behaviour("MEM-19a")
-def test_mem_19_an_unknown_method_gets_an_error_and_the_server_continues(tmp_path: Path) -> None:
+def test_an_unknown_method_gets_an_error_and_the_server_continues(tmp_path: Path) -> None:
     with Process(tmp_path / "home") as server:
         server.greet()
 
@@ -56,7 +56,7 @@ def test_mem_19_an_unknown_method_gets_an_error_and_the_server_continues(tmp_pat
 
 
 @pytest.mark.behaviour("MEM-19b")
-def test_mem_19_a_discovery_request_before_the_handshake_is_answered(tmp_path: Path) -> None:
+def test_a_discovery_request_before_the_handshake_is_answered(tmp_path: Path) -> None:
     envelope = {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "0"},
@@ -75,7 +75,7 @@ def test_mem_19_a_discovery_request_before_the_handshake_is_answered(tmp_path: P
 
 
 @pytest.mark.behaviour("MEM-19c")
-def test_mem_19_the_server_ends_when_its_input_ends(tmp_path: Path) -> None:
+def test_the_server_ends_when_its_input_ends(tmp_path: Path) -> None:
     with Process(tmp_path / "home") as server:
         server.greet()
         server.call("create_entities", entity("api"))
@@ -126,7 +126,7 @@ def test_all_requests_sent_before_the_end_of_input_are_answered(
 
 @pytest.mark.behaviour("MEM-19d")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_mem_19_a_signal_ends_the_server_without_losing_data(
+def test_a_signal_ends_the_server_without_losing_data(
     tmp_path: Path, number: signal.Signals
 ) -> None:
     with Process(tmp_path / "home") as server:
@@ -159,7 +159,7 @@ def test_a_signal_before_the_handshake_ends_the_server(
 
 
 @pytest.mark.behaviour("MEM-11e")
-def test_mem_11_a_lone_surrogate_in_a_request_is_replaced_and_the_request_answered(
+def test_an_invalid_unicode_character_in_a_request_is_replaced_and_the_call_succeeds(
     tmp_path: Path,
 ) -> None:
     request = line(7, "tools/call", {"name": "create_entities", "arguments": entity("half \ud83d")})
@@ -189,7 +189,7 @@ def test_invalid_messages_get_errors_and_do_not_end_the_server(tmp_path: Path) -
 
 
 @pytest.mark.behaviour("MEM-20")
-def test_mem_20_output_printed_during_a_call_goes_to_standard_error(tmp_path: Path) -> None:
+def test_output_printed_during_a_call_goes_to_standard_error(tmp_path: Path) -> None:
     chatty = (
         "import os\n"
         "from memory_fabric.servers.mcp import tools\n"
@@ -308,7 +308,7 @@ def test_memories_imported_in_a_folder_are_served_by_the_server_of_that_folder(
     assert ("of the user" in str(view)) == running
 
 
-def test_a_folder_whose_database_was_deleted_is_not_used_as_the_project(
+def test_the_current_folder_is_not_the_project_if_its_database_was_deleted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(tmp_path)

@@ -54,7 +54,9 @@ def only(home: Path) -> Record:
 
 
 @pytest.mark.parametrize("quotation", [SAID, f'"{SAID}"'])
-def test_a_record_that_quotes_a_prompt_gets_the_users_trust(tmp_path: Path, quotation: str) -> None:
+def test_a_remembered_rule_that_quotes_the_user_gets_the_trust_of_the_user(
+    tmp_path: Path, quotation: str
+) -> None:
     home = tmp_path / "home"
     fire(home, "UserPromptSubmit", prompt=SAID)
 
@@ -78,7 +80,7 @@ def test_a_record_that_quotes_a_prompt_gets_the_users_trust(tmp_path: Path, quot
     ],
     ids=["other words", "other prompt", "no prompt", "unattended", "sdk"],
 )
-def test_a_quotation_that_the_user_did_not_type_earns_no_trust_and_is_not_stored(
+def test_a_quotation_that_the_user_did_not_type_is_dropped_and_adds_no_trust(
     tmp_path: Path, environ: dict[str, str], prompt: str, quotation: str
 ) -> None:
     home = tmp_path / "home"
@@ -102,7 +104,7 @@ def test_a_prompt_quoted_by_a_subagent_does_not_earn_the_users_trust(tmp_path: P
 
 
 @pytest.mark.parametrize("is_noted_first", [True, False])
-def test_a_rule_both_noted_and_remembered_is_stored_once_with_the_users_trust(
+def test_the_same_rule_from_a_note_and_from_the_remember_tool_is_stored_once(
     tmp_path: Path, *, is_noted_first: bool
 ) -> None:
     home = tmp_path / "home"

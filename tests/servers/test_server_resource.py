@@ -25,7 +25,7 @@ MODERN = "auto"
 
 @pytest.mark.behaviour("MEM-16a", "MEM-16b")
 @pytest.mark.parametrize("mode", ["legacy", MODERN])
-def test_mem_16_the_graph_resource_contains_the_whole_graph(tmp_path: Path, mode: str) -> None:
+def test_the_graph_resource_contains_the_whole_graph(tmp_path: Path, mode: str) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home", mode=mode) as client:
             await client.call_tool("create_entities", API)
@@ -41,7 +41,7 @@ def test_mem_16_the_graph_resource_contains_the_whole_graph(tmp_path: Path, mode
 
 
 @pytest.mark.behaviour("MEM-16b")
-def test_mem_16_an_unknown_resource_is_not_found(tmp_path: Path) -> None:
+def test_an_unknown_resource_is_not_found(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             with pytest.raises(MCPError) as caught:
@@ -55,7 +55,7 @@ def test_mem_16_an_unknown_resource_is_not_found(tmp_path: Path) -> None:
 
 @pytest.mark.behaviour("MEM-16c")
 @pytest.mark.filterwarnings("ignore:resources/(un)?subscribe is removed")
-def test_mem_16_a_subscriber_is_notified_of_each_change_but_not_of_reads(tmp_path: Path) -> None:
+def test_a_subscriber_is_notified_of_each_change_but_not_of_reads(tmp_path: Path) -> None:
     async def story() -> None:
         hear, heard = anyio.create_memory_object_stream[str](100)
 
@@ -83,7 +83,7 @@ def test_mem_16_a_subscriber_is_notified_of_each_change_but_not_of_reads(tmp_pat
 
 
 @pytest.mark.filterwarnings("ignore:resources/(un)?subscribe is removed")
-def test_mem_16_a_change_by_another_process_notifies_a_subscriber_once(tmp_path: Path) -> None:
+def test_a_change_by_another_process_notifies_a_subscriber_once(tmp_path: Path) -> None:
     async def story() -> None:
         hear, heard = anyio.create_memory_object_stream[str](100)
 
@@ -118,7 +118,7 @@ def change_elsewhere(home: Path) -> None:
         other.call("create_entities", API)
 
 
-def test_mem_16_a_2026_protocol_listener_is_notified_of_changes_by_another_process(
+def test_a_subscriber_of_protocol_2026_is_notified_of_a_change_by_another_process(
     tmp_path: Path,
 ) -> None:
     async def story() -> None:
@@ -135,7 +135,9 @@ def test_mem_16_a_2026_protocol_listener_is_notified_of_changes_by_another_proce
 
 
 @pytest.mark.behaviour("MEM-16d")
-def test_mem_16_a_2026_protocol_listener_is_notified_of_a_change(tmp_path: Path) -> None:
+def test_a_subscriber_of_protocol_2026_is_notified_of_a_change_by_a_tool_call(
+    tmp_path: Path,
+) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home", mode=MODERN) as client:
             async with client.listen(resource_subscriptions=[GRAPH_URI]) as heard:
@@ -149,7 +151,7 @@ def test_mem_16_a_2026_protocol_listener_is_notified_of_a_change(tmp_path: Path)
     run(story)
 
 
-def test_the_version_mark_of_a_memory_changes_with_each_write(tmp_path: Path) -> None:
+def test_the_version_identifier_of_a_memory_changes_only_with_a_write(tmp_path: Path) -> None:
     memory = Memory.open(Settings(home=str(tmp_path / "home"), config_dir=str(tmp_path)))
     marks = [mark_of(memory)]
     for number in range(2):

@@ -23,7 +23,7 @@ CREATES = ("create_entities", "create_relations")
 
 @pytest.mark.behaviour("MEM-15a")
 @pytest.mark.parametrize("recorded", RECORDED, ids=lambda tool: str(tool["name"]))
-def test_mem_15_the_reference_tools_are_listed_as_by_the_reference_server(
+def test_the_nine_reference_tools_have_the_schemas_of_the_reference_server(
     recorded: dict[str, Any],
 ) -> None:
     ours = {tool.name: listed(tool) for tool in NINE}[recorded["name"]]
@@ -87,7 +87,7 @@ def _bare(schema: Any) -> Any:
 
 
 @pytest.mark.behaviour("MEM-14")
-def test_mem_14_annotations_say_whether_a_tool_reads_changes_or_deletes() -> None:
+def test_annotations_say_whether_a_tool_reads_changes_or_deletes() -> None:
     hints = {tool.name: listed(tool)["annotations"] for tool in TOOLS}
 
     reads = {name for name, hint in hints.items() if hint["readOnlyHint"]}

@@ -13,7 +13,7 @@ from mcp.server.lowlevel.server import Server
 from servers.mcp_clients import run
 
 
-def test_a_session_of_the_sdk_still_has_its_connection_as_a_private_attribute() -> None:
+def test_the_sdk_gives_each_client_its_own_connection_object() -> None:
     """`mcp_server` keeps subscriptions by it: nothing public of the SDK tells clients apart. Where
     this fails after an update, look there first.
     """

@@ -34,7 +34,7 @@ def test_the_recall_tool_ranks_results_by_meaning(tmp_path: Path) -> None:
     run(story)
 
 
-def test_a_server_in_a_python_without_packages_uses_the_installed_semantic_extra(
+def test_the_server_ranks_by_meaning_if_only_the_semantic_extra_is_installed(
     tmp_path: Path,
 ) -> None:
     data, root = tmp_path / "data", Path(__file__).parents[2]

@@ -303,7 +303,7 @@ def _no_memory() -> Memory:
 NOWHERE = StoreThread(_no_memory)
 
 
-def test_a_batch_is_refused(tmp_path: Path) -> None:
+def test_a_batch_of_requests_is_refused(tmp_path: Path) -> None:
     ours = Ours(tmp_path / "home")
 
     ours.take([{"jsonrpc": "2.0", "id": 1, "method": "ping"}])
@@ -312,7 +312,9 @@ def test_a_batch_is_refused(tmp_path: Path) -> None:
     assert (refused["id"], refused["error"]["code"]) == (None, -32600)
 
 
-def test_a_cancelled_request_gets_no_response_and_is_skipped_if_not_started(tmp_path: Path) -> None:
+def test_a_cancelled_request_that_was_still_waiting_is_neither_run_nor_answered(
+    tmp_path: Path,
+) -> None:
     ours = Ours(tmp_path / "home")
     ours.take({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": greeting()[1]})
     goes_on = threading.Event()
@@ -334,7 +336,7 @@ def test_a_cancelled_request_gets_no_response_and_is_skipped_if_not_started(tmp_
     assert names == ["e2"]
 
 
-def test_a_listener_is_told_when_the_input_ends(tmp_path: Path) -> None:
+def test_subscribers_get_a_final_message_when_the_input_of_the_server_ends(tmp_path: Path) -> None:
     ours = Ours(tmp_path / "home")
     params = {"_meta": ENVELOPE, "notifications": {"resourceSubscriptions": [protocol.GRAPH_URI]}}
     ours.take({"jsonrpc": "2.0", "id": "l", "method": "subscriptions/listen", "params": params})
@@ -349,7 +351,7 @@ def test_a_listener_is_told_when_the_input_ends(tmp_path: Path) -> None:
     assert ended["result"]["_meta"][protocol.SUBSCRIPTION_KEY] == "l"
 
 
-def test_a_listener_without_a_graph_subscription_opens_no_memory() -> None:
+def test_a_subscription_to_tool_list_changes_does_not_open_the_memory() -> None:
     session, said = alone()
     params = {"_meta": ENVELOPE, "notifications": {"toolsListChanged": True}}
     listen = {"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params}
@@ -361,7 +363,7 @@ def test_a_listener_without_a_graph_subscription_opens_no_memory() -> None:
 
 
 @pytest.mark.parametrize("has_poll", [True, False])
-def test_a_slow_reader_delays_no_request_and_gets_all_responses_in_order(
+def test_responses_to_a_slow_client_are_sent_in_order_without_blocking_the_server(
     monkeypatch: pytest.MonkeyPatch, has_poll: bool
 ) -> None:
     if not has_poll:  # as on Windows

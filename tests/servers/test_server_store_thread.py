@@ -54,7 +54,7 @@ def test_a_long_read_does_not_block_the_event_loop(tmp_path: Path) -> None:
     assert store.close(WAIT_S)
 
 
-def test_reads_run_in_the_calling_thread_if_there_is_no_concurrent_request(
+def test_a_read_without_concurrent_requests_runs_in_the_thread_of_the_caller(
     tmp_path: Path,
 ) -> None:
     store = StoreThread(lambda: Memory.open(settings(tmp_path / "home")), answers_one=True)
@@ -70,7 +70,9 @@ def test_reads_run_in_the_calling_thread_if_there_is_no_concurrent_request(
     assert store.close(WAIT_S)
 
 
-def test_an_error_of_a_job_is_raised_in_the_caller_and_the_thread_continues(tmp_path: Path) -> None:
+def test_a_failed_memory_operation_raises_its_error_and_the_next_one_succeeds(
+    tmp_path: Path,
+) -> None:
     store = StoreThread(lambda: Memory.open(settings(tmp_path / "home")))
 
     def failing(_: Memory) -> None:
@@ -152,7 +154,7 @@ class Watched(Memory):
         self.flushed.set()
 
 
-def test_other_tiers_are_written_when_the_thread_is_idle(
+def test_the_files_beside_the_database_are_written_when_the_server_is_idle(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store_thread, "IDLE_S", 0.01)
@@ -170,7 +172,7 @@ def test_other_tiers_are_written_when_the_thread_is_idle(
     assert store.close(WAIT_S)
 
 
-def test_other_tiers_are_written_at_the_latest_when_the_thread_closes(
+def test_the_files_beside_the_database_are_written_when_the_memory_is_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store_thread, "IDLE_S", 3600)
@@ -188,7 +190,7 @@ def test_other_tiers_are_written_at_the_latest_when_the_thread_closes(
     assert Watched.flushed.is_set()
 
 
-def test_other_tiers_are_written_even_while_requests_keep_arriving(
+def test_the_files_beside_the_database_are_written_even_while_requests_keep_arriving(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store_thread, "IDLE_S", 3600)
@@ -207,7 +209,7 @@ def test_other_tiers_are_written_even_while_requests_keep_arriving(
     assert store.close(WAIT_S)
 
 
-def test_other_tiers_are_written_before_another_project_is_opened(
+def test_the_files_beside_the_database_are_written_before_another_project_is_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store_thread, "IDLE_S", 3600)

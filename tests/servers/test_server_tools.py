@@ -45,7 +45,7 @@ def names(view: Any) -> list[str]:
 
 
 @pytest.mark.behaviour("MEM-01b")
-def test_mem_01_creating_an_existing_entity_adds_its_new_observations_and_reports_them(
+def test_creating_an_existing_entity_adds_its_new_observations_and_reports_them(
     tmp_path: Path,
 ) -> None:
     async def story() -> None:
@@ -67,7 +67,7 @@ def test_mem_01_creating_an_existing_entity_adds_its_new_observations_and_report
 @pytest.mark.parametrize(
     ("name", "query"), [("Kubernetes", "k8s"), ("k8s", "Kubernetes"), ("PostgreSQL", "pg")]
 )
-def test_mem_07_an_entity_is_found_by_a_common_abbreviation_or_full_form_of_its_name(
+def test_an_entity_is_found_by_a_common_abbreviation_or_full_form_of_its_name(
     tmp_path: Path, name: str, query: str
 ) -> None:
     async def story() -> None:
@@ -139,7 +139,7 @@ def test_a_missing_entity_of_a_new_relation_is_created_and_reported(tmp_path: Pa
 
 
 @pytest.mark.behaviour("MEM-04")
-def test_mem_04_add_observations_stores_nothing_if_one_entity_is_unknown(tmp_path: Path) -> None:
+def test_add_observations_stores_nothing_if_one_entity_is_unknown(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             await create(client, entity("ada"))
@@ -162,7 +162,7 @@ def test_mem_04_add_observations_stores_nothing_if_one_entity_is_unknown(tmp_pat
 
 
 @pytest.mark.behaviour("MEM-07b")
-def test_mem_07_open_nodes_returns_incoming_and_outgoing_relations(tmp_path: Path) -> None:
+def test_open_nodes_returns_incoming_and_outgoing_relations(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home") as client:
             await relate(client, relation("a", "to", "b"), relation("b", "to", "c"))
@@ -201,7 +201,7 @@ def test_graph_reads_return_project_entities_before_those_of_the_user(tmp_path: 
     run(story)
 
 
-def test_entities_are_stored_in_the_project_unless_the_users_memory_already_has_them(
+def test_entities_are_stored_in_the_project_memory_unless_the_user_memory_has_them(
     tmp_path: Path,
 ) -> None:
     home = tmp_path / "home"
@@ -298,7 +298,7 @@ def test_search_matches_parts_of_names_whole_identifiers_and_non_latin_scripts(
 
 
 @pytest.mark.behaviour("MEM-11a", "MEM-11b", "MEM-11c", "MEM-11d")
-def test_mem_11_any_entity_name_is_stored_and_returned_unchanged(tmp_path: Path) -> None:
+def test_any_entity_name_is_stored_and_returned_unchanged(tmp_path: Path) -> None:
     odd = ["", " ", "a\nb", "nul\0in", "🎉", "x" * 100_000, "Ä", "ä"]
 
     async def story() -> None:
@@ -315,7 +315,7 @@ def test_mem_11_any_entity_name_is_stored_and_returned_unchanged(tmp_path: Path)
 
 
 @pytest.mark.behaviour("MEM-15c")
-def test_mem_15_the_text_of_an_answer_is_its_structured_content_as_indented_json(
+def test_the_text_of_a_tool_answer_is_its_structured_content_as_indented_json(
     tmp_path: Path,
 ) -> None:
     async def story() -> None:
@@ -363,7 +363,7 @@ def test_reading_an_unreadable_graph_returns_an_error_and_not_an_empty_answer(
     run(story)
 
 
-def test_an_unreadable_database_is_reported_together_with_results_of_the_readable_one(
+def test_read_graph_reports_a_damaged_database_and_still_returns_the_other_one(
     tmp_path: Path,
 ) -> None:
     home = tmp_path / "home"

@@ -42,7 +42,7 @@ JSON = st.recursive(
         ("recall", {"query": "", "limit": 1.5}, "expected integer, received number at limit"),
     ],
 )
-def test_mem_12_an_invalid_argument_is_reported_with_its_path(
+def test_an_invalid_argument_is_reported_with_its_path(
     tool: str, arguments: dict[str, Any], problem: str
 ) -> None:
     assert list(problems(SCHEMAS[tool], arguments)) == [f"Invalid input: {problem}"]
@@ -60,7 +60,7 @@ def test_optional_arguments_may_be_left_out() -> None:
 
 
 @pytest.mark.behaviour("MEM-12a")
-def test_mem_12_unknown_keys_are_removed_at_every_level_of_the_arguments() -> None:
+def test_unknown_keys_are_removed_at_every_level_of_the_arguments() -> None:
     relation = {"from": "a", "to": "b", "relationType": "c"}
 
     kept = known_part(

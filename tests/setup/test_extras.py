@@ -32,7 +32,7 @@ def lock_of(tmp_path: Path, line: str) -> str:
     return str(path)
 
 
-def test_changed_version_pins_use_a_different_package_folder(tmp_path: Path) -> None:
+def test_packages_with_changed_versions_get_a_new_installation_folder(tmp_path: Path) -> None:
     root, data = tmp_path, str(tmp_path / "data")
     (root / "plugin").mkdir()
     lock = root / "plugin/serve.lock"

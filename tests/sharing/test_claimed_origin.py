@@ -9,7 +9,7 @@ from memory_fabric.sharing.git.claims_read import Claim
 from memory_fabric.store import records
 
 
-def test_a_journal_line_cannot_claim_to_come_from_a_shared_log() -> None:
+def test_a_journal_line_cannot_pretend_to_come_from_the_log_of_a_team() -> None:
     line = {"id": "r1", "type": "decision", "what": "Use Kamal", "author": "ann"}
     said = claims_read.record_of(Claim("r1", 0, line | {"origin": SHARED_LOG}))
     other = claims_read.record_of(Claim("r1", 0, line | {"origin": "laptop"}))

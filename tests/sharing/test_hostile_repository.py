@@ -167,7 +167,7 @@ def test_a_hostile_journal_adds_only_untrusted_claims(ann: Person) -> None:
     assert all("from ann x as claimed, unverified" in line for line in future) and future
 
 
-def test_lines_of_the_shared_journal_supersede_and_forget_records_of_other_authors(
+def test_a_shared_journal_can_replace_and_forget_records_of_other_authors(
     ann: Person,
 ) -> None:
     ann.json("share", "on")
@@ -184,7 +184,7 @@ def test_lines_of_the_shared_journal_supersede_and_forget_records_of_other_autho
     assert (over.id, over.superseded_by) == (old["id"], new["id"])
 
 
-def test_a_record_of_others_superseded_by_the_user_stays_superseded_when_it_changes(
+def test_a_colleagues_record_that_the_user_replaced_stays_replaced_when_edited(
     ann: Person,
 ) -> None:
     ann.json("share", "on")
@@ -207,7 +207,7 @@ def test_a_record_of_others_superseded_by_the_user_stays_superseded_when_it_chan
     assert len(theirs_now) == 2 and not any(line.get("superseded_by") for line in theirs_now)
 
 
-def test_a_flood_of_foreign_records_displaces_no_own_record(ann: Person) -> None:
+def test_thousands_of_records_by_others_do_not_displace_the_users_own_records(ann: Person) -> None:
     ann.json("share", "on")
     for number in range(3):
         ann.json("remember", f"Use the rule {number} of tabs", "--type", "constraint", "--why", "x")
@@ -280,7 +280,7 @@ def test_readable_lines_of_a_damaged_journal_are_accepted_and_unreadable_ones_re
     assert len(named) == (1 if ann.json("share")["unreadable"] else 0)
 
 
-def test_an_unchanged_shared_journal_is_checked_but_not_read_again(ann: Person) -> None:
+def test_an_unchanged_shared_journal_is_not_read_again(ann: Person) -> None:
     ann.json("share", "on")
     plant(ann, claim("Use Postgres for the ledger"))
     ann.starts("one")

@@ -75,7 +75,7 @@ def files_with(home: Home, text: str) -> set[str]:
     ("request_", "is_named"),
     [("id", False), ("merger with Zebraville", False), ("Zebraville", False), ("Zebraville", True)],
 )
-def test_entity_names_of_a_purged_record_are_erased_from_all_files_of_both_machines(
+def test_purging_a_record_erases_its_entity_names_on_both_machines_of_the_user(
     desk: Home, laptop: Home, request_: str, *, is_named: bool
 ) -> None:
     about = (Entity("Zebraville", "organisation"),)
@@ -95,7 +95,7 @@ def test_entity_names_of_a_purged_record_are_erased_from_all_files_of_both_machi
 
 
 @pytest.mark.parametrize("is_desk_first", [False, True])
-def test_an_alias_added_to_two_entities_on_two_machines_belongs_to_the_later_one(
+def test_an_alias_given_to_different_entities_on_two_machines_follows_the_later_change(
     desk: Home, laptop: Home, *, is_desk_first: bool
 ) -> None:
     for name in ("Ledger", "Journal"):
@@ -114,7 +114,7 @@ def test_an_alias_added_to_two_entities_on_two_machines_belongs_to_the_later_one
         assert home.push() == 0
 
 
-def test_a_merge_overruled_by_a_later_change_on_another_machine_restores_the_merged_entity(
+def test_a_later_change_on_another_machine_undoes_an_earlier_merge_of_the_entity(
     desk: Home, laptop: Home
 ) -> None:
     desk.say("Keep the ledger by hand", entities=(Entity("Ledger", "book"),))
@@ -148,9 +148,7 @@ def test_an_observation_stated_on_two_machines_has_the_same_provenance_on_both(
     assert desk.push() == laptop.push() == 0
 
 
-def test_an_alias_added_on_both_machines_replaces_the_entity_sent_before_without_conflict(
-    desk: Home, laptop: Home
-) -> None:
+def test_the_same_alias_added_on_two_machines_causes_no_conflict(desk: Home, laptop: Home) -> None:
     at_once = TOOL._replace(at="2026-02-01T10:00:00.000Z")
     for home in (laptop, desk):
         stated = {"entities": [entity("Ledger")]}
@@ -170,7 +168,7 @@ def test_an_alias_added_on_both_machines_replaces_the_entity_sent_before_without
     assert desk.counts().conflicts == laptop.counts().conflicts == 0
 
 
-def test_an_operation_read_before_a_log_reset_is_kept_beside_an_equal_later_operation(
+def test_two_equal_operations_read_before_and_after_a_log_reset_are_both_kept(
     tmp_path: Path, log: Log, desk: Home, laptop: Home
 ) -> None:
     tablet = proved(Home(tmp_path, "ann", log, machine="tabl", key=True))
@@ -245,7 +243,7 @@ def test_text_forgotten_and_later_purged_is_erased_from_all_files_of_both_machin
     assert files_with(desk, "Zebraville") == files_with(laptop, "Zebraville") == set()
 
 
-def test_a_record_that_the_user_made_local_is_accepted_when_a_colleague_states_it(
+def test_a_record_that_the_user_stopped_sharing_is_accepted_from_a_colleague(
     tmp_path: Path, log: Log, desk: Home, laptop: Home
 ) -> None:
     said = desk.say("Use UTC")

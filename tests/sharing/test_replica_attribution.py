@@ -48,7 +48,9 @@ def test_recall_and_why_show_the_member_who_is_the_author(ann: Home, bob: Home) 
     assert "ann, by journal" in asked(bob, "why", "invoicer")
 
 
-def test_the_graph_shows_the_author_of_each_row(ann: Home, bob: Home) -> None:
+def test_the_graph_names_the_author_of_observations_and_relations_by_other_members(
+    ann: Home, bob: Home
+) -> None:
     create(ann.memory, entity("invoicer", "renders with Typst"))
     edge = {"relations": [relation("invoicer", "needs", "Typst")]}
     ann.memory.write("create_relations", edge, TOOL)
@@ -63,7 +65,7 @@ def test_the_graph_shows_the_author_of_each_row(ann: Home, bob: Home) -> None:
     )
 
 
-def test_many_matching_observations_of_others_do_not_displace_the_users_own_in_a_search(
+def test_a_search_shows_the_users_own_observation_despite_many_by_others(
     ann: Home, bob: Home
 ) -> None:
     flood = [entity(f"ledger {n}", f"ledger ledger closes at {n}") for n in range(60)]
@@ -91,7 +93,7 @@ def test_records_of_others_are_neither_written_to_memory_md_nor_fully_trusted(
     assert "Deploy on Friday" not in bob.world.native().read_text()
 
 
-def test_a_record_from_the_log_is_kept_when_records_shared_by_git_are_dropped(
+def test_dropping_records_shared_by_git_keeps_records_from_the_team_log(
     ann: Home, bob: Home
 ) -> None:
     said = ann.say("Use UTC")
@@ -103,7 +105,7 @@ def test_a_record_from_the_log_is_kept_when_records_shared_by_git_are_dropped(
     assert bob.records() == {}
 
 
-def test_operations_of_a_later_format_are_stored_and_applied_after_an_update(
+def test_operations_in_a_newer_format_are_kept_and_applied_after_an_update(
     ann: Home, bob: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said = ann.say("Use UTC")
@@ -122,7 +124,7 @@ def test_operations_of_a_later_format_are_stored_and_applied_after_an_update(
     assert bob.counts().unread == 1
 
 
-def test_an_operation_of_a_later_format_can_be_replaced_by_a_readable_one(
+def test_a_readable_operation_replaces_an_earlier_one_in_a_newer_format(
     ann: Home, bob: Home
 ) -> None:
     said = ann.say("Use UTC")

@@ -135,7 +135,7 @@ def test_a_rebuilt_database_recognises_its_own_operations_in_the_log(ann: Home, 
     assert ann.counts().conflicts == 0
 
 
-def test_a_rebuilt_database_keeps_the_users_observations_of_entities_from_others(
+def test_a_rebuilt_database_keeps_the_users_observations_of_a_colleagues_entity(
     ann: Home, bob: Home
 ) -> None:
     create(ann.memory, entity("api", "is old"))
@@ -182,7 +182,7 @@ def test_records_of_isolated_domains_are_neither_sent_nor_accepted(ann: Home, bo
     assert ann.counts().refused == 1
 
 
-def test_isolating_a_domain_withdraws_the_users_records_and_removes_those_of_others(
+def test_isolating_a_domain_stops_sharing_its_records_in_both_directions(
     ann: Home, bob: Home
 ) -> None:
     ann.say("The contract ends in May", domain="legal")

@@ -31,7 +31,7 @@ def bob(tmp_path: Path, log: Log) -> Home:
     return Home(tmp_path, "bob", log)
 
 
-def test_a_record_of_one_member_is_stored_as_an_unverified_claim_of_another(
+def test_a_received_record_of_another_member_is_stored_as_an_unverified_claim(
     ann: Home, bob: Home
 ) -> None:
     said = ann.say("Use UTC for all timestamps", why="clients are in many zones")
@@ -101,7 +101,7 @@ def test_a_forged_operation_cannot_replace_a_record_of_another_member(
     assert list(bob.records()) == ["Use UTC"]
 
 
-def test_candidates_local_records_and_sessions_are_not_sent(ann: Home) -> None:
+def test_unconfirmed_records_and_records_of_local_or_user_scope_are_not_sent(ann: Home) -> None:
     ann.say("Perhaps use UTC", confidence=0.4)
     ann.say("In this session only", scope="local")
     ann.say("I like tabs", scope="user")
@@ -169,7 +169,7 @@ def test_a_second_machine_with_the_users_key_treats_records_as_the_users_own(
     assert desk.records() == {}
 
 
-def test_two_changes_of_one_machine_between_syncs_of_the_other_are_not_a_conflict(
+def test_two_changes_on_one_machine_before_a_sync_of_the_other_cause_no_conflict(
     tmp_path: Path, log: Log
 ) -> None:
     desk = Home(tmp_path, "ann", log, machine="desk", key=True)
@@ -201,7 +201,9 @@ def test_records_from_a_machine_with_the_users_name_but_without_the_key_are_not_
     assert sync.promotable(laptop.memory) == []
 
 
-def test_an_operation_in_a_later_format_is_stored_as_unread(ann: Home, bob: Home) -> None:
+def test_a_received_operation_in_a_newer_format_is_counted_as_unread_and_not_applied(
+    ann: Home, bob: Home
+) -> None:
     ann.say("Use UTC")
     ann.push()
     ann.log.operations[0] = ann.log.operations[0]._replace(form=2)
@@ -246,7 +248,7 @@ def test_leaving_a_space_drops_records_of_others_and_keeps_the_users_own(
     assert set(bob.records()) == {"Use UTC", "Use tabs", "Use spaces"}
 
 
-def test_a_database_that_is_not_linked_to_a_space_queues_no_operations(
+def test_a_record_is_not_queued_for_sending_if_the_database_belongs_to_no_team(
     tmp_path: Path, log: Log
 ) -> None:
     home = Home(tmp_path, "ann", log)
@@ -255,7 +257,7 @@ def test_a_database_that_is_not_linked_to_a_space_queues_no_operations(
     assert home.database.rows("SELECT * FROM team_due") == []
 
 
-def test_a_foreign_operation_with_a_copied_id_does_not_replace_a_waiting_operation(
+def test_an_operation_with_a_copied_id_does_not_replace_one_waiting_to_be_sent(
     ann: Home, bob: Home
 ) -> None:
     said = ann.say("Use UTC")

@@ -90,7 +90,9 @@ def test_a_withdrawn_entity_is_removed_with_its_observations_and_relations(
     assert graph.read_graph(bob.database).relations == ()
 
 
-def test_a_withdrawal_without_a_base_operation_still_removes_the_statement(ann: Home) -> None:
+def test_a_withdrawal_that_names_no_earlier_operation_still_removes_the_statement(
+    ann: Home,
+) -> None:
     """As of another machine of the member, or from a server that was set back."""
     for said_, gone in (
         (observation("api", "is old"), names),
@@ -130,7 +132,7 @@ def test_a_merge_of_entities_is_also_applied_for_other_members(ann: Home, bob: H
     assert list(names(bob)) == ["PostgreSQL"]
 
 
-def test_an_observation_stated_by_the_user_remains_the_users_after_a_merge_of_entities(
+def test_a_merge_of_entities_keeps_the_user_as_author_of_an_observation(
     ann: Home, bob: Home
 ) -> None:
     create(ann.memory, entity("Postgres", "is 15"))

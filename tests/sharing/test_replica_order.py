@@ -22,7 +22,7 @@ def bob(tmp_path: Path, ann: Home) -> Home:
     return Home(tmp_path, "bob", ann.log)
 
 
-def test_a_forgotten_record_whose_acknowledgement_was_lost_does_not_return_as_a_claim(
+def test_a_record_forgotten_before_its_receipt_was_confirmed_does_not_come_back(
     ann: Home,
 ) -> None:
     said = ann.say("Use UTC")
@@ -57,12 +57,12 @@ def test_a_record_is_linked_to_its_successor_even_if_the_successor_arrives_later
     assert ann.records()[old.what].superseded_by == new.id
 
 
-def test_superseded_records_of_others_are_looked_up_by_an_index(bob: Home) -> None:
+def test_the_query_for_replaced_records_of_others_uses_an_index(bob: Home) -> None:
     plan = bob.database.rows(f"EXPLAIN QUERY PLAN {others._CLOSED} IN (?)", ("1",))
     assert "team_heads_closed" in str([tuple(row) for row in plan])
 
 
-def test_a_withdrawal_that_the_server_lost_is_sent_again_even_if_it_equals_an_older_one(
+def test_a_lost_withdrawal_is_sent_again_even_if_an_equal_earlier_one_exists(
     tmp_path: Path, bob: Home
 ) -> None:
     desk, laptop = (
@@ -90,7 +90,7 @@ def test_a_withdrawal_that_the_server_lost_is_sent_again_even_if_it_equals_an_ol
     assert bob.log.operations[-1].op_id == lost.op_id
 
 
-def test_a_withdrawal_that_the_server_lost_is_sent_again_even_if_an_equal_one_remains(
+def test_a_lost_withdrawal_is_sent_again_even_if_another_machine_sent_an_equal_one(
     tmp_path: Path, bob: Home
 ) -> None:
     desk, laptop = (

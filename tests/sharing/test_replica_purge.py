@@ -85,7 +85,7 @@ def test_a_purge_by_id_leaves_no_text_in_the_change_log(ann: Home, bob: Home) ->
     assert list(ann.records()) == list(bob.records()) == []
 
 
-def test_a_record_of_which_a_purge_erased_a_part_is_sent_again(ann: Home, bob: Home) -> None:
+def test_a_record_from_which_a_purge_erased_some_words_is_sent_again(ann: Home, bob: Home) -> None:
     said = ann.say("Use UTC", evidence={"also": WORDS})
     synced(ann, bob)
     erased(ann, WORDS)
@@ -95,7 +95,7 @@ def test_a_record_of_which_a_purge_erased_a_part_is_sent_again(ann: Home, bob: H
     assert not any(WORDS in repr(one) for one in ann.log.operations)
 
 
-def test_a_purge_of_another_members_record_is_permanent_but_only_local(
+def test_purging_a_record_of_another_member_permanently_erases_only_the_local_copy(
     ann: Home, bob: Home
 ) -> None:
     ann.say(f"Prepare {WORDS}")
@@ -254,7 +254,7 @@ def test_a_statement_that_its_author_repeats_after_a_purge_is_stored_again(
     assert bob.database.rows("SELECT text FROM observations") == [("has two harbours",)]
 
 
-def test_a_purge_by_another_member_keeps_the_tombstone_of_a_forgotten_record(
+def test_a_purge_by_another_member_keeps_the_mark_of_a_forgotten_record(
     ann: Home, bob: Home
 ) -> None:
     mine = bob.say("Use UTC")

@@ -7,7 +7,7 @@ from pathlib import Path
 from sharing.people import team
 
 
-def test_records_of_one_other_author_get_only_a_limited_share_of_the_context(
+def test_records_of_one_other_author_fill_only_a_limited_part_of_the_context(
     tmp_path: Path,
 ) -> None:
     ann, bob, cho = team(tmp_path, "ann", "bob", "cho")

@@ -40,7 +40,7 @@ def test_two_users_who_share_see_each_others_records(people: list[Person]) -> No
     assert "ann" not in ann.json("status")["sharing"]["others"]
 
 
-def test_a_shared_note_that_was_demoted_to_candidate_is_no_longer_shown_to_others(
+def test_a_shared_note_downgraded_to_unconfirmed_is_no_longer_shown_to_others(
     people: list[Person],
 ) -> None:
     ann, bob = people
@@ -264,7 +264,7 @@ def test_a_new_machine_reads_the_users_own_records_from_git_as_unverified_claims
     assert [r.author for r in said] == ["ann"]
 
 
-def test_share_off_hides_the_journal_from_git_and_can_forget_records_of_others(
+def test_switching_sharing_off_hides_the_journal_and_can_forget_records_of_others(
     people: list[Person],
 ) -> None:
     ann, bob = people
@@ -293,7 +293,7 @@ def test_share_off_hides_the_journal_from_git_and_can_forget_records_of_others(
     assert len(bob.records("trust = 'foreign'")) == 1
 
 
-def test_share_on_lists_which_records_become_visible_and_which_ignore_rule_hides_them(
+def test_switching_sharing_on_lists_the_shared_records_and_warns_if_git_ignores_them(
     people: list[Person],
 ) -> None:
     ann, _ = people
@@ -342,7 +342,7 @@ def test_the_share_command_exits_with_2_only_for_wrong_usage(
 
 
 @pytest.mark.parametrize("version", ["2", "4"])
-def test_a_journal_tracked_in_any_git_index_version_is_not_written_to_with_sharing_off(
+def test_a_journal_tracked_by_git_is_not_written_while_sharing_is_off(
     people: list[Person], version: str
 ) -> None:
     ann, bob = people

@@ -99,7 +99,7 @@ def test_an_older_schema_is_migrated_after_a_backup(
     assert copy.endswith(f"-v{schema.LATEST - 1}.db") and backup.is_sound(copy)
 
 
-def test_a_damaged_backup_is_detected_in_a_folder_with_special_characters(
+def test_a_damaged_backup_is_detected_even_if_its_path_contains_special_characters(
     tmp_path: Path,
 ) -> None:
     folder = tmp_path / "50% #1?x"
@@ -140,7 +140,7 @@ def test_a_database_of_every_earlier_release_is_migrated(tmp_path: Path, stored:
         assert db.rows(edge) == left
 
 
-def test_migration_discards_outcomes_that_earlier_releases_estimated(tmp_path: Path) -> None:
+def test_a_migration_discards_old_estimates_of_whether_a_memory_was_used(tmp_path: Path) -> None:
     path = tmp_path / "graph.db"
     path.write_bytes(gzip.decompress((STORED[0].parent / "v9.db.gz").read_bytes()))
     before = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
@@ -274,7 +274,7 @@ def test_a_database_with_a_newer_schema_can_be_read_but_not_written(tmp_path: Pa
         raise AssertionError("written")
 
 
-def test_a_running_process_that_finds_a_newer_schema_stops_writing(tmp_path: Path) -> None:
+def test_a_process_stops_writing_when_the_database_gets_a_newer_schema(tmp_path: Path) -> None:
     path = tmp_path / "graph.db"
     live = opened(path)
     with live.transaction() as c:
@@ -291,7 +291,7 @@ def test_a_running_process_that_finds_a_newer_schema_stops_writing(tmp_path: Pat
 @pytest.mark.parametrize(
     "data", [b"garbage" * 1000, b"SQLite format 3\0" + b"\xff" * 5000, b"x" * 600]
 )
-def test_a_file_that_is_not_a_database_is_corrupt(tmp_path: Path, data: bytes) -> None:
+def test_a_file_that_is_not_a_database_is_reported_as_damaged(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "graph.db"
     path.write_bytes(data)
     with pytest.raises(StoreCorrupt, match="repair") as raised:
@@ -309,7 +309,7 @@ def test_a_pipe_in_place_of_a_database_is_refused(tmp_path: Path) -> None:
     assert error.value.remedy == "Move it away."
 
 
-def test_damage_found_while_reading_marks_the_database_for_repair(tmp_path: Path) -> None:
+def test_a_database_is_marked_for_repair_if_a_read_finds_damage(tmp_path: Path) -> None:
     path = tmp_path / "graph.db"
     db = opened(path)
     with db.transaction() as c:
@@ -377,7 +377,7 @@ def test_writing_to_an_open_database_is_refused_after_its_file_was_removed(tmp_p
         raise AssertionError("written into nowhere")
 
 
-def test_a_path_that_cannot_exist_is_reported_as_read_only(tmp_path: Path) -> None:
+def test_a_database_path_below_a_file_is_reported_as_not_writable(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreReadOnly, match="MEMORY_FABRIC_HOME"):
         opened(tmp_path / "file" / "graph.db")
@@ -492,6 +492,6 @@ def test_checking_that_a_database_is_writable_fails_on_a_full_disk(tmp_path: Pat
     assert db.rows("SELECT * FROM meta") == []
 
 
-def test_database_paths_of_each_operating_system_are_escaped_for_sqlite_uris() -> None:
+def test_unix_and_windows_database_paths_are_escaped_in_sqlite_uris() -> None:
     assert as_address("/home/ann/a%20b?c#d", "/") == "/home/ann/a%2520b%3fc%23d"
     assert as_address("C:\\Users\\Ann\\user.db", "\\") == "/C:/Users/Ann/user.db"

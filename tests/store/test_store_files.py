@@ -27,7 +27,7 @@ for i in range(25):
 """
 
 
-def test_a_file_refused_in_one_thread_is_not_reported_in_another_thread(tmp_path: Path) -> None:
+def test_a_refused_file_is_reported_only_in_the_thread_that_read_it(tmp_path: Path) -> None:
     files.take_refused_files()  # those of tests before
     (tmp_path / "folder").mkdir()
     thread = threading.Thread(target=files.read_json, args=(str(tmp_path / "folder"),))
@@ -141,7 +141,7 @@ IS_PUT_BACK = sys.platform == "linux"
 
 
 @pytest.mark.parametrize("later", [(), (b"theirs too",)])
-def test_a_version_written_between_check_and_replacement_is_put_back(
+def test_a_file_written_by_another_program_during_replacement_is_put_back(
     tmp_path: Path, later: tuple[bytes, ...]
 ) -> None:
     path, beside = tmp_path / "x", tmp_path / "theirs"
@@ -160,9 +160,7 @@ def test_a_version_written_between_check_and_replacement_is_put_back(
     assert os.listdir(tmp_path) == ["x"]
 
 
-def test_a_version_that_cannot_be_checked_after_the_replacement_is_put_back(
-    tmp_path: Path,
-) -> None:
+def test_a_replaced_file_is_put_back_if_it_cannot_be_checked_afterwards(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes(b"theirs")
 
@@ -179,7 +177,7 @@ def test_a_version_that_cannot_be_checked_after_the_replacement_is_put_back(
 
 
 @pytest.mark.parametrize("refusals", [3, 30])
-def test_replacing_a_file_that_another_process_keeps_open_is_retried_up_to_a_limit(
+def test_replacing_a_file_in_use_is_retried_a_limited_number_of_times(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusals: int
 ) -> None:
     """As on Windows, while a virus scanner reads the file."""
@@ -268,7 +266,7 @@ def test_a_line_separator_within_a_text_does_not_end_the_line(tmp_path: Path) ->
     assert files.read_lines(path) == ([{"text": "a\u2028b\x85c"}], [])
 
 
-def test_a_missing_file_and_json_that_is_not_an_object_read_as_empty(tmp_path: Path) -> None:
+def test_a_missing_or_invalid_json_file_reads_as_empty(tmp_path: Path) -> None:
     (tmp_path / "list").write_text("[1]")
     (tmp_path / "broken").write_text("{")
     for name in ("list", "broken", "missing", "list/below", "."):
@@ -283,7 +281,7 @@ def test_reading_invalid_toml_raises_an_error(tmp_path: Path) -> None:
         files.read_toml(str(tmp_path / "config.toml"))
 
 
-def test_the_lock_file_for_a_file_outside_home_is_created_in_home(tmp_path: Path) -> None:
+def test_the_lock_file_of_a_file_outside_home_is_in_home(tmp_path: Path) -> None:
     (tmp_path / "real").write_text("")
     (tmp_path / "link").symlink_to(tmp_path / "real")
     path = files.lock_path("/home", str(tmp_path / "real"))
@@ -292,7 +290,7 @@ def test_the_lock_file_for_a_file_outside_home_is_created_in_home(tmp_path: Path
     assert files.lock_path("/home", str(tmp_path / "other")) != path
 
 
-def test_opening_a_memory_imports_no_slow_module() -> None:
+def test_importing_the_memory_module_imports_no_slow_module() -> None:
     script = f"""
 import sys
 sys.path.insert(0, {PLUGIN!r})
@@ -376,7 +374,7 @@ def test_a_line_with_deeply_nested_json_is_invalid(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("through_link", [False, True])
-def test_only_a_regular_file_is_replaced(tmp_path: Path, through_link: bool) -> None:
+def test_writing_to_a_pipe_or_a_folder_is_refused(tmp_path: Path, through_link: bool) -> None:
     there = tmp_path / "there"
     path = tmp_path / "page.json" if through_link else there
     for make in (os.mkfifo, os.mkdir):

@@ -12,7 +12,9 @@ from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.servers.http import keys as kept_keys
 
 
-def test_a_key_is_stored_as_its_hash_in_a_file_for_the_owner_only(tmp_path: Path) -> None:
+def test_an_access_key_is_stored_only_as_a_hash_in_a_file_private_to_the_owner(
+    tmp_path: Path,
+) -> None:
     key = kept_keys.make(str(tmp_path), "laptop")
 
     path = Path(kept_keys.path_in(str(tmp_path)))
@@ -23,7 +25,7 @@ def test_a_key_is_stored_as_its_hash_in_a_file_for_the_owner_only(tmp_path: Path
     assert len(key) > 40
 
 
-def test_keys_without_a_name_are_numbered(tmp_path: Path) -> None:
+def test_an_access_key_without_a_name_gets_the_lowest_free_number(tmp_path: Path) -> None:
     for _ in range(3):
         kept_keys.make(str(tmp_path), "")
     kept_keys.drop(str(tmp_path), "key-2")
@@ -62,7 +64,7 @@ def test_keys_created_concurrently_are_all_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["", "{", "[]", '{"keys": 5}', '{"keys": {}}', '{"keys": [{"name": "a"}]}']
 )
-def test_a_damaged_key_file_is_an_error_and_grants_no_access(tmp_path: Path, text: str) -> None:
+def test_a_damaged_file_of_access_keys_raises_an_error(tmp_path: Path, text: str) -> None:
     Path(kept_keys.path_in(str(tmp_path))).write_text(text, "utf-8")
 
     with pytest.raises(StoreUnavailable, match="is damaged"):

@@ -21,7 +21,7 @@ def opened(path: Path, **how: int) -> Database:
     return found
 
 
-def test_a_prioritized_writer_retries_until_another_writer_has_finished(tmp_path: Path) -> None:
+def test_a_prioritized_writer_waits_until_another_writer_has_finished(tmp_path: Path) -> None:
     path = tmp_path / "graph.db"
     first, other = opened(path), opened(path)
     first.prioritize_writes()
@@ -67,7 +67,7 @@ def until_a_writer_waits(path: Path) -> None:
     until(is_kept_out, "somebody waits")
 
 
-def test_a_prioritized_writer_waits_for_a_reader_if_there_is_no_write_ahead_log(
+def test_a_prioritized_writer_waits_for_readers_if_write_ahead_logging_is_off(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "graph.db"
@@ -95,7 +95,7 @@ def test_a_prioritized_writer_waits_for_a_reader_if_there_is_no_write_ahead_log(
     assert reader.row("SELECT value FROM meta WHERE key = 'first'") == ("a",)
 
 
-def test_prioritizing_writes_leaves_the_timeout_for_reads_unchanged(tmp_path: Path) -> None:
+def test_prioritized_writes_do_not_change_the_timeout_of_reads(tmp_path: Path) -> None:
     db = opened(tmp_path / "graph.db", busy_ms=1234)
     db.prioritize_writes()
     with db.transaction() as c:

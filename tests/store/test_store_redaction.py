@@ -85,7 +85,7 @@ WAYS = [
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("still_open", [True, False])
-def test_no_file_holds_the_secret(
+def test_a_secret_is_redacted_in_every_stored_file(
     tmp_path: Path, way: Callable[[Memory, str], None], still_open: bool
 ) -> None:
     world, secret = World(tmp_path), token()
@@ -102,7 +102,9 @@ def test_no_file_holds_the_secret(
 
 
 @pytest.mark.parametrize("way", WAYS[:5])
-def test_no_queue_holds_the_secret(tmp_path: Path, way: Callable[[Memory, str], None]) -> None:
+def test_a_queued_change_contains_no_secret(
+    tmp_path: Path, way: Callable[[Memory, str], None]
+) -> None:
     world, secret = World(tmp_path), token()
     path = Path(world.memory().path_of("project"))
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -116,7 +118,9 @@ def test_no_queue_holds_the_secret(tmp_path: Path, way: Callable[[Memory, str], 
     assert secret.encode() not in world.all_bytes()
 
 
-def test_tags_of_injected_blocks_are_neutralised_before_storage(tmp_path: Path) -> None:
+def test_tags_that_imitate_our_context_blocks_are_neutralised_before_storage(
+    tmp_path: Path,
+) -> None:
     world = World(tmp_path)
     memory = world.memory()
     memory.remember(

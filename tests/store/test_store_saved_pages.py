@@ -31,7 +31,7 @@ def test_the_file_name_of_a_page_is_safe_for_every_project_name_and_contains_the
     assert saved_pages.path_of("/home", project(name, id_)) == f"/home/pages/{called}.html"
 
 
-def test_without_a_project_the_page_belongs_to_the_user() -> None:
+def test_a_page_saved_outside_a_project_is_stored_as_user_html() -> None:
     assert saved_pages.path_of("/home", None) == "/home/pages/user.html"
 
 

@@ -57,7 +57,7 @@ def test_a_view_without_a_domain_shows_nothing(memory: Memory) -> None:
     assert rows(within(memory, ("it's; DROP",)), "SELECT name FROM entities") == []
 
 
-def test_a_view_restricted_to_a_domain_cannot_be_extended_to_more_domains(memory: Memory) -> None:
+def test_a_view_of_one_domain_cannot_be_extended_to_another_domain(memory: Memory) -> None:
     create(memory, "api", "is under contract", LAW)
 
     scoped = within(within(memory, ("ops",)), ("law", "ops"))
@@ -84,9 +84,7 @@ def test_a_write_through_a_domain_view_can_be_read_in_the_view(memory: Memory) -
     assert [record.what for record in scoped.find_records("1")] == ["Page the owner"]
 
 
-def test_creating_an_entity_in_a_domain_view_reports_no_name_variants_of_other_domains(
-    memory: Memory,
-) -> None:
+def test_a_domain_view_reports_no_similar_entity_names_of_other_domains(memory: Memory) -> None:
     create(memory, "law-book", "is under contract", LAW)
 
     assert "variants" in create(memory, "law_book", "is cited", OPS)
@@ -95,9 +93,7 @@ def test_creating_an_entity_in_a_domain_view_reports_no_name_variants_of_other_d
     }
 
 
-def test_a_domain_view_does_not_list_changes_that_removed_rows_of_other_domains(
-    memory: Memory,
-) -> None:
+def test_a_domain_view_hides_changes_that_deleted_rows_of_another_domain(memory: Memory) -> None:
     create(memory, "api", "is under contract", LAW)
     memory.write("delete_entities", {"entityNames": ["api"]}, OPS)
 
@@ -117,7 +113,7 @@ SAID = {"entityName": "Redis", "observations": ["Use Redis"]}
         ("forget", {"ids": [], "entityNames": ["Redis"], "deletions": [SAID]}),
     ],
 )
-def test_deleting_in_a_domain_view_keeps_an_observation_that_another_domain_also_recorded(
+def test_deleting_an_observation_in_one_domain_keeps_the_same_observation_of_another(
     memory: Memory, kind: str, payload: dict[str, object]
 ) -> None:
     scoped = within(memory, ("law",))
@@ -144,9 +140,7 @@ def test_forgetting_one_of_two_records_moves_the_observation_to_the_domain_of_th
     assert rows(memory, "SELECT text, domain FROM observations") == [("Use Redis", "ops")]
 
 
-def test_a_text_known_in_two_domains_can_be_forgotten_in_one_of_them(
-    memory: Memory,
-) -> None:
+def test_forgetting_a_text_in_one_domain_keeps_it_in_another_domain(memory: Memory) -> None:
     ops = memory.remember(TOLD._replace(domain="ops"), OPS)
     create(within(memory, ("law",)), "Redis", "Use Redis", LAW)
     assert ops is not None
@@ -168,9 +162,7 @@ def test_an_observation_that_two_domains_state_in_the_same_words_is_shown_once(
     assert len(rows(memory, "SELECT id FROM observations")) == 2
 
 
-def test_injections_recorded_through_a_domain_view_are_stored_in_the_session(
-    memory: Memory,
-) -> None:
+def test_memories_shown_through_a_domain_view_are_recorded_for_the_session(memory: Memory) -> None:
     scoped = within(memory, ("ops",))
 
     sessions.record_injections(

@@ -9,7 +9,7 @@ RECORD_LINE = "- Redis holds the sessions [1a2b3c4d]"
 GRAPH_LINE = "- Redis: listens on port 6379"
 
 
-def test_the_characters_of_a_records_line_are_not_counted_for_an_entity_in_the_record() -> None:
+def test_the_line_of_a_record_is_counted_for_the_record_and_not_for_its_entity() -> None:
     found = items(["graph:Redis#7", RECORD], f"{RECORD_LINE}\n{GRAPH_LINE}")
 
     assert {item.memory: item.chars for item in found} == {
@@ -18,7 +18,7 @@ def test_the_characters_of_a_records_line_are_not_counted_for_an_entity_in_the_r
     }
 
 
-def test_nothing_is_counted_for_a_ledger_name_that_does_not_identify_a_memory() -> None:
+def test_text_is_counted_only_for_ids_that_identify_a_memory() -> None:
     text = f"The protocol\n{RECORD_LINE}"
 
     found = items(["notes:protocol", f"rule:{RECORD[7:]}", f"debt:{RECORD[7:]}", RECORD], text)
@@ -29,11 +29,11 @@ def test_nothing_is_counted_for_a_ledger_name_that_does_not_identify_a_memory() 
     ]
 
 
-def test_the_line_of_a_turn_is_identified_by_the_short_id_of_the_turn() -> None:
+def test_the_line_of_a_conversation_turn_is_recognised_by_the_short_id_of_the_turn() -> None:
     turn = "episode:0198a1b2-c3d4-7e5f-8a9b-0000deadbeef"
 
     assert items([turn], "- you said so [deadbeef]") == [Item(turn, "episode", 24)]
 
 
-def test_nothing_is_counted_for_an_incomplete_ledger_name() -> None:
+def test_no_text_is_counted_for_an_incomplete_memory_id() -> None:
     assert items(["graph:", "record:"], "a line") == [Item("", "frame", 6)]

@@ -45,7 +45,7 @@ def test_two_entities_with_the_same_name_in_one_call_become_one(memory: Memory) 
     assert whole(memory).entities == (Entity("api", "component", ("a", "b")),)
 
 
-def test_br9_creating_a_relation_also_creates_its_missing_entities(memory: Memory) -> None:
+def test_creating_a_relation_also_creates_its_missing_entities(memory: Memory) -> None:
     result = memory.write(
         "create_relations", {"relations": [relation("api", "uses", "Redis")]}, TOOL
     )
@@ -57,16 +57,14 @@ def test_br9_creating_a_relation_also_creates_its_missing_entities(memory: Memor
     assert [e.type for e in whole(memory).entities] == ["unknown", "technology"]
 
 
-def test_br9_duplicate_names_and_relations_are_not_created(memory: Memory) -> None:
+def test_a_repeated_entity_or_relation_is_not_created_again(memory: Memory) -> None:
     for _ in range(2):
         create(memory, entity("api", "a"))
         memory.write("create_relations", {"relations": [relation("api", "uses", "api")] * 2}, TOOL)
     assert len(whole(memory).entities) == len(whole(memory).relations) == 1
 
 
-def test_br9_similar_entity_names_are_reported_and_kept_as_separate_entities(
-    memory: Memory,
-) -> None:
+def test_similar_entity_names_are_reported_and_kept_as_separate_entities(memory: Memory) -> None:
     create(memory, entity("cursor-pagination"))
     result = create(memory, entity("cursor_pagination"), entity("Cursor Pagination"))
     assert result["variants"] == {
@@ -76,7 +74,9 @@ def test_br9_similar_entity_names_are_reported_and_kept_as_separate_entities(
     assert len(whole(memory).entities) == 3
 
 
-def test_br9_a_deletion_reports_entities_that_are_left_without_rows(memory: Memory) -> None:
+def test_a_deletion_reports_entities_left_without_observations_and_relations(
+    memory: Memory,
+) -> None:
     memory.write("create_relations", {"relations": [relation("api", "uses", "Redis")]}, TOOL)
     create(memory, entity("api", "a"))
     gone = memory.write("delete_relations", {"relations": [relation("api", "uses", "Redis")]}, TOOL)
@@ -100,7 +100,7 @@ def test_a_deletion_that_matches_nothing_records_no_operation(memory: Memory) ->
     assert database(memory).rows("SELECT id FROM operations") == known
 
 
-def test_a_replayed_deletion_that_matched_nothing_is_not_applied_again_later(
+def test_a_deletion_without_a_match_is_not_applied_when_it_is_replayed_later(
     memory: Memory,
 ) -> None:
     gone = memory.operation("delete_entities", {"entityNames": ["api"]}, TOOL)
@@ -110,9 +110,7 @@ def test_a_replayed_deletion_that_matched_nothing_is_not_applied_again_later(
     assert memory.apply_now(gone) == {"applied_before": True}
 
 
-def test_br9_deleting_an_entity_reports_neighbours_that_have_no_other_relations(
-    memory: Memory,
-) -> None:
+def test_deleting_an_entity_reports_neighbours_left_without_relations(memory: Memory) -> None:
     memory.write("create_relations", {"relations": [relation("api", "uses", "Redis")]}, TOOL)
     gone = memory.write("delete_entities", {"entityNames": ["api", "api", "nobody"]}, TOOL)
     assert gone == {"deleted": 1, "relations": 1, "orphans": ["Redis"]}
@@ -215,7 +213,9 @@ def test_nothing_is_written_while_memory_is_switched_off(tmp_path: Path) -> None
 # --- two databases -------------------------------------------------------------------------------
 
 
-def test_observations_of_a_user_entity_are_added_in_the_user_database(memory: Memory) -> None:
+def test_an_observation_is_added_to_the_user_database_if_its_entity_is_there(
+    memory: Memory,
+) -> None:
     create(memory, entity("Ann", "likes tea"), store="user")
     create(memory, entity("api", "a"), entity("Ann", "likes cake"))
     assert names(whole(memory).entities) == ["api"]
@@ -224,7 +224,9 @@ def test_observations_of_a_user_entity_are_added_in_the_user_database(memory: Me
     )
 
 
-def test_results_are_in_the_requested_order_across_both_databases(memory: Memory) -> None:
+def test_results_from_the_project_and_user_databases_are_in_the_requested_order(
+    memory: Memory,
+) -> None:
     create(memory, entity("Ann"), store="user")
     create(memory, entity("api"))
     wanted = [{"entityName": name, "contents": ["x"]} for name in ("Ann", "api", "Ann")]
@@ -254,7 +256,7 @@ def test_a_deletion_before_a_database_exists_does_nothing(memory: Memory) -> Non
     assert memory.write("delete_entities", {"entityNames": ["x"]}, TOOL) == {"deleted": 0}
 
 
-def test_a_change_is_queued_if_its_row_may_be_in_a_damaged_database(tmp_path: Path) -> None:
+def test_a_change_is_queued_if_a_damaged_database_might_contain_its_entity(tmp_path: Path) -> None:
     world = World(tmp_path)
     memory = world.memory()
     create(memory, entity("Ann"), store="user")
@@ -271,7 +273,7 @@ def test_a_change_is_queued_if_its_row_may_be_in_a_damaged_database(tmp_path: Pa
     assert result["queued"] and result["deleted"] == 0
 
 
-def test_without_a_project_the_user_database_is_used(tmp_path: Path) -> None:
+def test_entities_are_stored_in_the_user_database_if_there_is_no_project(tmp_path: Path) -> None:
     memory = World(tmp_path).memory(CLAUDE_PROJECT_DIR="")
     create(memory, entity("api", "a"))
     assert [db.kind for db in memory.databases()] == ["user"]

@@ -93,7 +93,7 @@ def test_a_repeated_failure_is_reported_again_if_its_remedy_differs(desk: Machin
 
 
 @pytest.mark.parametrize("loss", ["set back", "deleted", "made again"])
-def test_a_repository_that_lost_operations_is_filled_again_and_reported_once(
+def test_operations_lost_from_the_repository_are_sent_again_and_reported_once(
     tmp_path: Path, desk: Machine, laptop: Machine, repository: Repository, loss: str
 ) -> None:
     desk.say("Before, from the desk")
@@ -125,7 +125,7 @@ def test_a_repository_that_lost_operations_is_filled_again_and_reported_once(
     assert third.decisions() == expected
 
 
-def test_rewritten_git_history_without_lost_operations_is_not_reported(
+def test_rewritten_git_history_is_not_reported_if_no_operation_was_lost(
     desk: Machine, laptop: Machine, repository: Repository
 ) -> None:
     desk.say("Said before")
@@ -218,7 +218,7 @@ def test_a_purge_removes_its_lines_even_if_the_repository_refuses_forced_pushes(
     assert desk.decisions() == laptop.decisions() == []
 
 
-def test_files_of_past_days_are_compacted_into_one_without_replaced_operations(
+def test_sync_files_of_past_days_are_compacted_into_one_file_without_loss(
     desk: Machine, laptop: Machine, repository: Repository
 ) -> None:
     [id_] = desk.say("Said a year ago")
@@ -241,7 +241,7 @@ def test_files_of_past_days_are_compacted_into_one_without_replaced_operations(
     assert laptop.decisions() == desk.decisions() == ["Said a year ago"]
 
 
-def test_after_a_failed_compaction_the_next_exchange_succeeds(
+def test_synchronising_succeeds_again_after_a_failed_compaction(
     desk: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(_: GitLog) -> int:
@@ -274,7 +274,7 @@ def test_machines_that_push_concurrently_all_succeed(
     assert len({tuple(machine.decisions()) for machine in machines}) == 1
 
 
-def test_a_process_that_is_killed_at_any_moment_is_taken_up_by_the_next(
+def test_sync_processes_killed_at_any_moment_lose_no_records(
     desk: Machine, laptop: Machine
 ) -> None:
     began_s = time.monotonic()
@@ -325,7 +325,7 @@ def test_a_damaged_local_clone_of_the_repository_is_created_again(
     assert laptop.decisions() == ["Said after", "Said before"]
 
 
-def test_a_home_and_its_copy_with_the_same_origin_id_still_exchange_records(
+def test_two_machines_with_the_same_origin_id_still_exchange_records(
     desk: Machine, laptop: Machine
 ) -> None:
     origin = (Path(desk.home) / "team" / "origin").read_text("utf-8")

@@ -102,7 +102,7 @@ def test_aliases_merges_and_observations_are_exchanged(desk: Machine, laptop: Ma
     assert "the book" in str(rows_of(laptop))
 
 
-def test_an_alias_of_an_entity_that_a_record_created_is_exchanged(
+def test_an_alias_of_an_entity_from_a_record_is_sent_to_the_other_machine(
     desk: Machine, laptop: Machine
 ) -> None:
     fact = Record("decision", "Its events are in Kafka", entities=(Entity("Ledger", "service"),))

@@ -73,7 +73,7 @@ def test_sync_by_git_works_without_the_postgresql_driver(
     assert shown.status == 0 and "2 machines wrote there" in shown.out
 
 
-def test_sync_by_git_uses_the_packages_installed_for_a_shared_log(
+def test_sync_by_git_downloads_no_packages_if_those_for_a_team_are_installed(
     tmp_path: Path, repository: Repository, first: Path
 ) -> None:
     desk = Machine(tmp_path, "desk")
@@ -85,7 +85,7 @@ def test_sync_by_git_uses_the_packages_installed_for_a_shared_log(
     assert "Downloading" not in done.out and desk.work() == 0
 
 
-def test_missing_packages_of_sync_by_git_are_listed_without_those_of_a_shared_log(
+def test_sync_by_git_lists_only_its_own_missing_packages(
     tmp_path: Path, repository: Repository, first: Path
 ) -> None:
     desk = Machine(tmp_path, "desk")
@@ -98,7 +98,7 @@ def test_missing_packages_of_sync_by_git_are_listed_without_those_of_a_shared_lo
     assert "psycopg" not in done.err and "team join" not in done.err
 
 
-def test_the_lock_file_of_sync_pins_a_subset_of_the_team_lock_file_without_the_driver() -> None:
+def test_sync_pins_the_package_versions_of_the_team_feature_except_the_postgresql_driver() -> None:
     sync, team = (pins(f"{kind}.lock") for kind in (driver.SYNC, driver.TEAM))
 
     assert set(sync.items()) < set(team.items())

@@ -20,9 +20,7 @@ REPOSITORY_EVERY = 10
 SEED = 20
 
 
-def test_all_machines_end_with_the_same_rows_and_lose_none_after_random_faults(
-    tmp_path: Path,
-) -> None:
+def test_all_machines_have_the_same_rows_and_lose_none_after_random_faults(tmp_path: Path) -> None:
     found = git_rounds.run(str(tmp_path), ROUNDS, SEED, REPOSITORY_EVERY)
 
     assert found.missing == ()

@@ -60,7 +60,7 @@ def test_a_created_role_gets_a_password_that_is_printed_once(
     assert f"{name} was there already; its password stays" in again.out
 
 
-def test_an_adopted_copy_of_a_record_remains_after_the_author_withdraws_the_record(
+def test_a_team_record_adopted_by_a_member_remains_if_its_author_forgets_it(
     ann: Home, bob: Home
 ) -> None:
     id_ = bob.remember("Never deploy on a Friday", "--type", "rule")
@@ -85,9 +85,7 @@ def test_an_unreachable_host_is_reported_with_a_hint_to_check_address_and_server
     assert done.status == 1 and "Check the address, and that the server runs" in done.err
 
 
-def test_status_distinguishes_a_removed_member_from_an_unreachable_server(
-    ann: Home, bob: Home, owner: Home
-) -> None:
+def test_team_status_reports_that_a_member_was_removed(ann: Home, bob: Home, owner: Home) -> None:
     bob.remember("The order events use Kafka", "--type", "decision")
     bob.sync()
     owner.json("team", "remove", BOB)
@@ -126,7 +124,7 @@ def test_the_last_owner_of_a_space_cannot_be_removed(owner: Home) -> None:
     assert done.status == 2 and "last owner" in done.err
 
 
-def test_status_reports_the_open_transaction_for_which_sending_waits(
+def test_team_status_reports_an_open_transaction_that_delays_sending(
     ann: Home, postgres: Cluster, empty_database: str
 ) -> None:
     with postgres.connect(BOB, empty_database) as other, other.transaction():
@@ -149,14 +147,14 @@ def test_a_password_in_the_address_is_refused_and_not_repeated(new: Home) -> Non
     assert not ties.exist(str(new.home))
 
 
-def test_joining_on_another_host_without_encryption_requires_the_option_insecure(new: Home) -> None:
+def test_joining_a_team_on_another_host_unencrypted_requires_the_option_insecure(new: Home) -> None:
     done = new.run("team", "join", "host=192.0.2.1 dbname=team sslmode=disable")
 
     assert done.status == 1 and "--insecure" in done.err
 
 
 @pytest.mark.parametrize("action", ["init", "join", "add", "remove", "adopt", "leave"])
-def test_the_model_cannot_start_or_end_sharing(ann: Home, action: str) -> None:
+def test_the_assistant_cannot_start_or_end_sharing_with_a_team(ann: Home, action: str) -> None:
     words = {"leave": ()}.get(action, ("postgresql://evil.example/x",))
 
     done = ann.run("team", action, *words, CLAUDECODE="1")
@@ -210,7 +208,7 @@ def test_a_space_name_reserved_for_a_users_own_machines_is_refused(
     assert done.status == 2 and "own machines" in done.err
 
 
-def test_the_role_in_the_option_as_overrides_the_role_in_the_address(
+def test_a_role_given_with_the_option_as_overrides_the_role_in_the_address(
     new: Home, postgres: Cluster, empty_database: str, dsn: dict[str, str]
 ) -> None:
     address = postgres.dsn(BOB, empty_database)

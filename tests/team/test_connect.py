@@ -126,7 +126,7 @@ def test_a_server_without_free_connections_is_reported(postgres: Cluster, databa
         "host=/tmp user=ann password='{}'",
     ],
 )
-def test_a_password_in_the_address_is_refused_and_not_repeated(dsn: str) -> None:
+def test_an_address_with_a_password_is_refused_without_showing_the_password(dsn: str) -> None:
     with pytest.raises(BadAddress, match="holds a password") as refused:
         checked(dsn.format(WORD))
 
@@ -138,7 +138,7 @@ def test_a_password_in_the_address_is_refused_and_not_repeated(dsn: str) -> None
 @pytest.mark.parametrize(
     "dsn", [f"postgresql://ann:{WORD}@[half/app", f"password={WORD} host", f"{WORD}={WORD}"]
 )
-def test_an_invalid_address_is_refused_without_being_repeated(dsn: str) -> None:
+def test_an_invalid_address_is_refused_without_showing_the_password_in_it(dsn: str) -> None:
     with pytest.raises(BadAddress) as refused:
         checked(dsn)
 
@@ -215,7 +215,7 @@ def test_the_connection_to_a_host_from_a_service_file_is_encrypted(
     assert shown("service=team") == "db.example/app"
 
 
-def test_a_service_file_that_makes_encryption_optional_is_refused(
+def test_a_service_file_that_allows_unencrypted_connections_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "services"

@@ -28,7 +28,7 @@ def ann(tmp_path: Path, postgres: Cluster, empty_database: str) -> Home:
     return home
 
 
-def test_a_process_without_the_driver_loads_the_driver_from_the_folder_of_installed_extras(
+def test_a_sync_succeeds_after_the_missing_database_driver_is_installed(
     ann: Home,
 ) -> None:
     ann.remember("The order events use Kafka", "--type", "decision")
@@ -41,7 +41,9 @@ def test_a_process_without_the_driver_loads_the_driver_from_the_folder_of_instal
     assert ann.waiting == 0 and ann.state.cause == ""
 
 
-def test_joining_again_stores_the_package_folder_in_the_link(ann: Home, postgres: Cluster) -> None:
+def test_joining_again_saves_the_folder_of_the_required_packages(
+    ann: Home, postgres: Cluster
+) -> None:
     [tie] = ann.json("team", "status")
     assert tie["space"] == SPACE
     dsn = ann.known_tie.dsn
@@ -52,7 +54,9 @@ def test_joining_again_stores_the_package_folder_in_the_link(ann: Home, postgres
     assert ann.work() == 0
 
 
-def test_a_missing_driver_outside_the_plugin_is_reported_with_a_pip_command(tmp_path: Path) -> None:
+def test_without_the_plugin_a_missing_database_driver_is_reported_with_a_pip_command(
+    tmp_path: Path,
+) -> None:
     program = (
         "import sys; sys.path.insert(0, sys.argv[1]); "
         "from memory_fabric.config import Settings; from memory_fabric.sharing.team import driver; "

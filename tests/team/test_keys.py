@@ -67,7 +67,7 @@ def test_a_proof_of_origin_is_verified_only_by_the_same_key(key: Key, other: Key
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=str)
-def test_a_proof_of_origin_covers_all_fields_except_author_and_time(
+def test_changing_any_field_except_author_or_time_invalidates_the_proof_of_origin(
     key: Key, change: dict[str, Any]
 ) -> None:
     proved = key.prove(OPERATION, SPACE)
@@ -77,7 +77,7 @@ def test_a_proof_of_origin_covers_all_fields_except_author_and_time(
     assert key.verified(stamped, SPACE) == stamped
 
 
-def test_a_proof_remains_valid_after_the_server_reformats_numbers_and_reorders_keys(
+def test_a_proof_of_origin_stays_valid_if_the_server_reformats_the_json(
     key: Key,
 ) -> None:
     proved = key.prove(OPERATION._replace(value={"confidence": 1.0, "n": [1e22]}), SPACE)
@@ -86,7 +86,9 @@ def test_a_proof_remains_valid_after_the_server_reformats_numbers_and_reorders_k
     assert key.verified(read, SPACE) == read
 
 
-def test_a_withdrawal_without_a_value_can_be_proved_and_encrypted(key: Key) -> None:
+def test_the_withdrawal_of_a_record_can_be_encrypted_and_gets_a_valid_proof_of_origin(
+    key: Key,
+) -> None:
     gone = OPERATION._replace(value=None)
 
     assert key.verified(key.prove(gone, SPACE), SPACE) is not None
@@ -104,7 +106,7 @@ def test_an_encrypted_operation_reveals_nothing_and_can_be_decrypted(key: Key, o
     assert key.verified(sealed, OTHER_SPACE) is None
 
 
-def test_encrypting_a_row_twice_gives_the_same_encrypted_key_but_different_ciphertexts(
+def test_a_record_encrypted_twice_has_the_same_identifier_but_different_ciphertexts(
     key: Key,
 ) -> None:
     first, second = (key.seal(OPERATION, SPACE) for _ in range(2))
@@ -121,7 +123,7 @@ def test_encrypting_a_row_twice_gives_the_same_encrypted_key_but_different_ciphe
     ],
     ids=str,
 )
-def test_a_ciphertext_is_rejected_if_any_field_of_its_operation_was_changed(
+def test_an_encrypted_operation_is_rejected_if_any_of_its_fields_was_changed(
     key: Key, change: dict[str, Any]
 ) -> None:
     sealed = key.seal(OPERATION, SPACE)
@@ -140,7 +142,7 @@ def test_an_encrypted_operation_with_any_flipped_bit_is_rejected(key: Key) -> No
 
 
 @pytest.mark.parametrize("text", ["", "%%%", "AAAA", "é", base64.b64encode(b"x" * 11).decode()])
-def test_an_operation_with_an_invalid_proof_is_treated_as_foreign(key: Key, text: str) -> None:
+def test_a_malformed_proof_of_origin_or_ciphertext_fails_verification(key: Key, text: str) -> None:
     assert key.verified(OPERATION._replace(kind=SEALED, sealed=text), SPACE) is None
     assert key.verified(OPERATION._replace(proof=text), SPACE) is None
 
@@ -156,7 +158,7 @@ def test_a_new_key_is_readable_only_by_its_owner_and_created_once(tmp_path: Path
     assert first.words not in (tmp_path / "team-key").read_text()
 
 
-def test_entering_the_words_of_a_key_in_another_home_creates_the_same_key(tmp_path: Path) -> None:
+def test_the_words_of_a_key_recreate_the_same_key_on_another_machine(tmp_path: Path) -> None:
     there, here = str(tmp_path / "a"), str(tmp_path / "b")
     key = keys.create(there)
 

@@ -31,7 +31,7 @@ def append(connection: Connection, space: str, text: str) -> None:
     connection.execute(APPEND, (space, payload(text), "2026-01-01"))
 
 
-def test_a_reader_misses_nothing_when_transactions_commit_out_of_order(
+def test_a_pull_misses_no_operation_if_transactions_commit_out_of_order(
     space: str, open_connection: OpenConnection, open_log: OpenLog
 ) -> None:
     early, late, reader = open_connection(ANN), open_connection(BOB), open_log(OWNER)
@@ -49,7 +49,7 @@ def test_a_reader_misses_nothing_when_transactions_commit_out_of_order(
     assert texts(after) == ["committed second"]
 
 
-def test_a_second_append_waits_for_the_first_to_commit_and_gets_a_later_number(
+def test_a_second_append_to_the_log_waits_until_the_first_commits(
     space: str, open_connection: OpenConnection, open_log: OpenLog
 ) -> None:
     """Else the second could commit before the first, and be read before a lower number."""
@@ -132,7 +132,7 @@ def test_pushing_an_operation_of_another_member_is_not_acknowledged(open_log: Op
     assert held == []
 
 
-def test_a_pull_continues_where_the_last_one_ended(open_log: OpenLog) -> None:
+def test_each_pull_from_the_log_continues_where_the_last_one_ended(open_log: OpenLog) -> None:
     log = open_log(ANN)
     said = [operation(f"text {i}") for i in range(PUSH_BATCH + 7)]
     log.push(said)
@@ -148,7 +148,7 @@ def test_a_pull_continues_where_the_last_one_ended(open_log: OpenLog) -> None:
     assert log.holds(position)
 
 
-def test_a_read_position_of_another_epoch_restarts_the_pull(open_log: OpenLog) -> None:
+def test_the_log_is_read_from_the_start_again_if_its_epoch_has_changed(open_log: OpenLog) -> None:
     log = open_log(ANN)
     log.push([operation("said")])
     _, position = log.pull(START)
@@ -158,7 +158,7 @@ def test_a_read_position_of_another_epoch_restarts_the_pull(open_log: OpenLog) -
     assert texts(again) == ["said"]
 
 
-def test_a_replaced_operation_is_not_pulled(open_log: OpenLog) -> None:
+def test_an_operation_replaced_by_a_newer_one_is_not_delivered(open_log: OpenLog) -> None:
     log = open_log(ANN)
     first = operation("old", key="o:1")
     second = operation("new", key="o:1", base=[first.op_id])
@@ -168,7 +168,9 @@ def test_a_replaced_operation_is_not_pulled(open_log: OpenLog) -> None:
     assert texts(log.pull(START)[0]) == ["new"]
 
 
-def test_an_operation_of_another_member_or_key_cannot_be_replaced(open_log: OpenLog) -> None:
+def test_an_operation_can_be_replaced_only_by_its_author_and_under_the_same_key(
+    open_log: OpenLog,
+) -> None:
     first = operation("of ann", key="o:1")
     open_log(ANN).push([first])
 
@@ -197,7 +199,9 @@ def test_invalid_operations_do_not_block_valid_ones(open_log: OpenLog) -> None:
     assert all(refused.values())
 
 
-def test_operations_of_an_unknown_kind_or_later_format_are_delivered(open_log: OpenLog) -> None:
+def test_operations_of_an_unknown_kind_or_later_format_are_delivered_to_other_members(
+    open_log: OpenLog,
+) -> None:
     later = operation(kind="picture")
     form = operation(form=FORM + 1)
 
@@ -210,7 +214,7 @@ def test_operations_of_an_unknown_kind_or_later_format_are_delivered(open_log: O
     assert pulled[1].value["value"] == form.value
 
 
-def test_a_withdrawal_is_pulled_as_a_withdrawal(open_log: OpenLog) -> None:
+def test_the_withdrawal_of_a_record_is_delivered_to_other_members(open_log: OpenLog) -> None:
     withdrawn = operation()._replace(value=None)
 
     open_log(ANN).push([withdrawn])
@@ -226,7 +230,7 @@ def test_an_encrypted_operation_is_delivered_encrypted(open_log: OpenLog) -> Non
     assert open_log(BOB).pull(START)[0] == [sealed._replace(author=ANN)]
 
 
-def test_the_log_returns_which_of_the_requested_ids_it_contains(open_log: OpenLog) -> None:
+def test_the_log_tells_which_of_the_given_operations_it_contains(open_log: OpenLog) -> None:
     said, missing = operation(), operation()
     log = open_log(ANN)
     log.push([said])
@@ -264,7 +268,7 @@ def test_a_member_can_purge_only_own_operations_and_an_owner_those_of_any_member
     assert [(said.author, said.value) for said in pulled] == [(OWNER, {"of": [ANN]})]
 
 
-def test_a_purge_request_of_a_member_for_operations_of_another_is_refused(
+def test_a_member_who_is_not_an_owner_cannot_purge_operations_of_another_member(
     open_log: OpenLog,
 ) -> None:
     open_log(ANN).push([operation("of ann", key="o:1")])
@@ -291,7 +295,7 @@ def test_the_state_shows_the_member_the_role_and_the_member_count(open_log: Open
     assert open_log(OWNER).state().role == "owner"
 
 
-def test_the_state_shows_which_members_transaction_blocks_other_members(
+def test_the_state_of_the_log_names_the_member_whose_transaction_blocks_others(
     open_log: OpenLog, space: str, open_connection: OpenConnection
 ) -> None:
     writer = open_connection(ANN)
@@ -307,7 +311,7 @@ def test_the_state_shows_which_members_transaction_blocks_other_members(
     assert open_log(BOB).state().held_by is None
 
 
-def test_the_text_of_operations_replaced_a_month_ago_is_erased(
+def test_compacting_the_log_erases_texts_that_were_replaced_over_a_month_ago(
     open_log: OpenLog, place: Place, postgres: Cluster
 ) -> None:
     log = open_log(ANN)

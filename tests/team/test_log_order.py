@@ -116,7 +116,7 @@ def test_an_operation_pushed_by_two_machines_is_stored_once_and_acknowledged_to_
     assert texts(open_log(BOB).pull(START)[0]) == ["said once"]
 
 
-def test_an_append_whose_connection_is_terminated_before_the_commit_stores_nothing(
+def test_nothing_is_stored_in_the_log_if_the_connection_ends_before_the_commit(
     open_log: OpenLog, postgres: Cluster, place: Place
 ) -> None:
     log = open_log(ANN)
@@ -127,7 +127,7 @@ def test_an_append_whose_connection_is_terminated_before_the_commit_stores_nothi
     assert open_log(BOB).pull(START) == ([], START._replace(epoch=1))
 
 
-def test_the_state_reports_an_unfinished_prepared_transaction_with_its_name(
+def test_the_state_of_the_log_names_an_unfinished_prepared_transaction(
     open_log: OpenLog, postgres: Cluster, place: Place
 ) -> None:
     name = "of a coordinator that died"
@@ -146,7 +146,7 @@ def test_the_state_reports_an_unfinished_prepared_transaction_with_its_name(
     assert held.age_s is not None
 
 
-def test_the_age_of_a_blocking_transaction_is_reported_only_to_its_own_role(
+def test_the_age_of_a_blocking_transaction_is_shown_only_to_the_member_who_started_it(
     open_log: OpenLog,
 ) -> None:
     writer = open_log(BOB)
@@ -162,7 +162,7 @@ def test_the_age_of_a_blocking_transaction_is_reported_only_to_its_own_role(
 
 
 @pytest.mark.parametrize("size", [1000, 100_000])
-def test_a_pull_is_limited_in_bytes_and_the_next_pull_continues(
+def test_a_pull_from_the_log_stops_at_its_size_limit_and_the_next_one_continues(
     size: int, open_log: OpenLog
 ) -> None:
     log = open_log(ANN)

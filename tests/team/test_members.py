@@ -179,7 +179,7 @@ def test_the_time_of_a_members_last_read_is_updated_once_per_hour(
     assert ages[1] < 60
 
 
-def test_the_last_read_of_a_connected_member_is_recorded(
+def test_reading_again_over_the_same_connection_updates_the_time_of_the_last_read(
     postgres: Cluster, place: Place, open_log: OpenLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memory_fabric.sharing.server.log.SEEN_EVERY_S", 0.0)

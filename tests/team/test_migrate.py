@@ -98,7 +98,7 @@ def test_a_newer_schema_is_not_changed(open_connection: OpenConnection, open_log
     assert "Update" in refused.value.remedy
 
 
-def test_an_older_schema_is_refused_until_its_owner_migrates_it(
+def test_a_log_with_an_outdated_schema_is_refused_with_the_command_to_migrate(
     open_connection: OpenConnection, open_log: OpenLog
 ) -> None:
     open_connection(OWNER).execute("DELETE FROM memory_fabric.schema_version WHERE version = 10")
@@ -194,7 +194,7 @@ def test_an_owner_without_superuser_rights_can_dump_and_restore_the_log(
     assert texts(found) == ["said"]
 
 
-def test_a_reader_detects_that_the_log_was_restored_from_a_backup_and_reads_it_again(
+def test_a_log_restored_from_a_backup_is_read_again_from_the_start(
     postgres: Cluster, database: str, open_log: OpenLog
 ) -> None:
     before, lost = operation("before the backup"), operation("after the backup")

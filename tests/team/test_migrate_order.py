@@ -119,7 +119,7 @@ def said(operations: list[TeamOperation]) -> list[str]:
     return [str((one.value or {}).get("text", "")) for one in operations]
 
 
-def test_migration_numbers_operations_in_the_order_in_which_readers_received_them(
+def test_migrating_the_log_keeps_the_order_in_which_operations_are_read(
     postgres: Cluster, old: str, open_connection: Callable[[str], Connection]
 ) -> None:
     expected = fill(postgres, old)
@@ -146,7 +146,7 @@ def test_migration_numbers_operations_in_the_order_in_which_readers_received_the
     assert (state.epoch, state.members) == (1, 3)
 
 
-def test_a_reader_with_a_position_from_before_the_migration_continues_from_there(
+def test_readers_continue_at_the_same_position_after_the_log_is_migrated(
     postgres: Cluster, old: str, open_connection: Callable[[str], Connection]
 ) -> None:
     expected = fill(postgres, old)
@@ -163,7 +163,7 @@ def test_a_reader_with_a_position_from_before_the_migration_continues_from_there
         assert said(found) == [*expected[read:], "after the migration"]
 
 
-def test_a_position_from_before_a_restore_restarts_the_pull_after_a_migration(
+def test_a_reader_starts_again_if_the_log_was_restored_and_then_migrated(
     postgres: Cluster, old: str, open_connection: Callable[[str], Connection]
 ) -> None:
     """The operation is there, but it was sent again, after another that is new to this client."""
@@ -180,7 +180,7 @@ def test_a_position_from_before_a_restore_restarts_the_pull_after_a_migration(
     assert said(log.pull(position)[0]) == ["new to the client", "sent again"]
 
 
-def test_a_migrated_log_has_the_schema_of_a_new_log_and_accepts_replacements(
+def test_a_migrated_log_has_the_same_schema_as_a_new_log(
     postgres: Cluster, old: str, open_connection: Callable[[str], Connection], empty_database: str
 ) -> None:
     fill(postgres, old)

@@ -58,7 +58,7 @@ def before_a_push(home: Home, *, through_hooks: bool = False) -> tuple[str, str]
     return output.get("permissionDecision", ""), output.get("permissionDecisionReason", "")
 
 
-def test_a_rule_required_by_an_owner_asks_every_member_with_the_owners_name_and_quotation(
+def test_a_team_rule_asks_every_member_to_confirm_a_command_and_quotes_the_owner(
     boss: Home, ann: Home, bob: Home
 ) -> None:
     id_ = noted(boss, through_hooks=True)
@@ -85,7 +85,7 @@ def test_a_rule_required_by_an_owner_asks_every_member_with_the_owners_name_and_
 @pytest.mark.parametrize(
     "how", ["withdrawn", "forgotten", "removed", "no owner any more", "left by this member"]
 )
-def test_a_rule_that_is_no_longer_required_by_an_owner_does_not_ask_members(
+def test_members_are_not_asked_to_confirm_a_command_after_a_team_rule_has_ended(
     boss: Home, bob: Home, dsn: dict[str, str], how: str
 ) -> None:
     id_ = noted(boss)
@@ -117,7 +117,7 @@ def test_a_rule_that_is_no_longer_required_by_an_owner_does_not_ask_members(
     assert before_a_push(bob) == ("", "")
 
 
-def test_forgetting_a_required_rule_ends_its_question_only_for_that_member(
+def test_forgetting_a_team_rule_ends_the_confirmation_only_for_that_member(
     boss: Home, ann: Home, bob: Home
 ) -> None:
     id_ = noted(boss)
@@ -137,7 +137,9 @@ def test_forgetting_a_required_rule_ends_its_question_only_for_that_member(
     assert before_a_push(ann)[0] == "ask"
 
 
-def test_a_required_rule_still_asks_while_the_server_is_unreachable(boss: Home, bob: Home) -> None:
+def test_a_team_rule_still_asks_for_confirmation_while_the_server_is_unreachable(
+    boss: Home, bob: Home
+) -> None:
     id_ = noted(boss)
     boss.json("team", "rule", id_)
     bob.sync()
@@ -148,7 +150,7 @@ def test_a_required_rule_still_asks_while_the_server_is_unreachable(boss: Home, 
     assert before_a_push(bob)[0] == "ask"
 
 
-def test_only_an_owner_can_require_a_rule_and_only_if_it_can_hold_back_a_call(
+def test_only_an_owner_can_set_a_team_rule_and_only_one_that_names_a_command(
     boss: Home, ann: Home
 ) -> None:
     mine, fact = noted(ann), boss.remember("The shop has one database", "--type", "decision")
@@ -162,7 +164,7 @@ def test_only_an_owner_can_require_a_rule_and_only_if_it_can_hold_back_a_call(
     assert by_the_model.status == 2 and "only the user may decide" in by_the_model.err
 
 
-def test_a_required_rule_forged_by_a_member_under_an_owners_name_is_ignored(
+def test_a_team_rule_forged_in_the_name_of_an_owner_is_ignored(
     boss: Home, ann: Home, bob: Home, dsn: dict[str, str]
 ) -> None:
     id_ = noted(boss)
@@ -185,7 +187,7 @@ def test_a_required_rule_forged_by_a_member_under_an_owners_name_is_ignored(
     assert reason.count("bound to") == 1
 
 
-def test_a_required_rule_without_a_quotation_is_shown_with_the_text_of_the_rule(
+def test_a_team_rule_without_a_quotation_is_shown_with_the_text_of_the_rule(
     boss: Home, bob: Home
 ) -> None:
     id_ = boss.remember("Never push on a Friday", "--type", "rule", "--when", "git push")

@@ -73,7 +73,7 @@ def test_one_command_withdraws_all_of_the_users_quotations_from_the_log(
     assert SAID not in server and CAPTION in server
 
 
-def test_requiring_a_rule_for_the_team_shares_its_quotation_until_that_is_undone(
+def test_a_team_rule_shares_the_users_quotation_until_the_rule_is_undone(
     tmp_path: Path, dsn: dict[str, str], server: ServerText
 ) -> None:
     boss = Home(tmp_path, "boss", "olga")
@@ -87,7 +87,7 @@ def test_requiring_a_rule_for_the_team_shares_its_quotation_until_that_is_undone
     assert SAID not in server and CAPTION in server
 
 
-def test_releasing_a_quotation_also_adds_it_to_records_shared_by_git(ann: Home) -> None:
+def test_a_released_quotation_is_also_written_to_the_file_shared_through_git(ann: Home) -> None:
     journal = ann.hooks.project / ".claude" / "memory" / "decisions.jsonl"
     ann.json("share", "on")
     id_ = noted(ann)
@@ -103,7 +103,7 @@ def test_releasing_a_quotation_also_adds_it_to_records_shared_by_git(ann: Home) 
     assert CAPTION in journal.read_text("utf-8")
 
 
-def test_releasing_a_record_without_a_quotation_or_by_the_model_is_refused(ann: Home) -> None:
+def test_only_the_user_can_release_a_quotation_and_only_of_a_record_that_has_one(ann: Home) -> None:
     id_ = ann.remember("The shop has one database", "--type", "decision")
 
     without = ann.run("team", "release", id_)
@@ -115,7 +115,7 @@ def test_releasing_a_record_without_a_quotation_or_by_the_model_is_refused(ann: 
     assert by_the_model.status == 2 and "only the user may decide" in by_the_model.err
 
 
-def test_an_unshared_quotation_is_kept_when_another_machine_edits_the_record(
+def test_a_private_quotation_survives_an_edit_of_the_record_on_another_machine(
     tmp_path: Path, dsn: dict[str, str], server: ServerText
 ) -> None:
     desk, laptop = Home(tmp_path, "desk", ANN), Home(tmp_path, "laptop", ANN)

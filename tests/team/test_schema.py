@@ -89,7 +89,7 @@ def test_forbidden_statements_of_a_member_are_refused(
 
 
 @pytest.mark.parametrize(("weakening", "attempt"), WEAKENED)
-def test_each_forbidden_statement_succeeds_if_its_protection_is_removed(
+def test_each_database_protection_is_needed_to_refuse_a_forbidden_statement(
     weakening: str, attempt: str, superuser: Connection, open_connection: OpenConnection
 ) -> None:
     superuser.execute(weakening.encode())
@@ -98,7 +98,7 @@ def test_each_forbidden_statement_succeeds_if_its_protection_is_removed(
 
 
 @pytest.mark.parametrize("column", FORGED)
-def test_the_trigger_refuses_forged_columns_even_from_roles_that_may_insert(
+def test_the_database_refuses_forged_columns_even_from_roles_that_may_insert_rows(
     column: str, superuser: Connection, open_connection: OpenConnection
 ) -> None:
     superuser.execute(f"GRANT INSERT ON {TABLE} TO {ANN}".encode())
@@ -123,7 +123,7 @@ def test_every_database_function_has_a_fixed_search_path(superuser: Connection) 
     assert unbound == []
 
 
-def test_a_members_own_functions_and_tables_cannot_shadow_those_of_the_shared_log(
+def test_a_members_own_functions_and_tables_do_not_affect_the_shared_log(
     superuser: Connection, place: Place, open_connection: OpenConnection
 ) -> None:
     superuser.execute(f"GRANT CREATE, TEMPORARY ON DATABASE {place.database} TO {ANN}".encode())
@@ -152,7 +152,9 @@ def test_a_members_own_functions_and_tables_cannot_shadow_those_of_the_shared_lo
     assert seen == []
 
 
-def test_the_author_is_the_current_role_and_not_the_login_role(superuser: Connection) -> None:
+def test_the_author_of_an_operation_is_the_current_role_rather_than_the_login_role(
+    superuser: Connection,
+) -> None:
     superuser.execute("DROP ROLE IF EXISTS service")
     superuser.execute(f"CREATE ROLE service NOINHERIT; GRANT {ANN} TO service".encode())
     superuser.execute("SET SESSION AUTHORIZATION service")
@@ -194,7 +196,7 @@ def test_a_purge_by_an_owner_of_another_space_changes_nothing(
     assert payloads == [(False,), (False,)]
 
 
-def test_an_append_reads_only_few_rows_of_a_large_space(
+def test_appending_to_a_large_log_reads_only_a_few_rows(
     superuser: Connection, open_log: OpenLog
 ) -> None:
     first = [operation(f"text {i}", key=f"o:{i}") for i in range(2000)]

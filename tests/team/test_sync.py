@@ -28,7 +28,7 @@ def test_a_member_recalls_records_of_another_member_with_their_author(ann: Home,
     assert (again["sent"], again["applied"]) == (0, 0)
 
 
-def test_the_count_of_new_records_from_members_is_shown_at_only_one_session_start_a_day(
+def test_the_number_of_new_team_records_is_shown_once_a_day_at_session_start(
     ann: Home, bob: Home
 ) -> None:
     bob.remember("Never use Kafka for the order events", "--type", "decision")
@@ -69,7 +69,7 @@ def test_local_and_user_records_are_not_sent_to_the_space(ann: Home, bob: Home) 
     assert bob.texts("build cache disk") == bob.texts("short commit messages") == []
 
 
-def test_hooks_sync_a_new_record_to_the_next_prompt_of_a_member_without_notices(
+def test_hooks_deliver_a_new_record_to_the_next_prompt_of_another_member(
     ann: Home, bob: Home
 ) -> None:
     ann.event("SessionStart", source="startup")
@@ -127,7 +127,7 @@ def test_joining_twice_changes_nothing_and_another_space_is_refused(
     assert "team leave" in other.err
 
 
-def test_join_defaults_to_the_only_space_or_to_the_space_named_like_the_project(
+def test_join_without_a_name_uses_the_only_space_or_the_space_named_like_the_project(
     tmp_path: Path, dsn: dict[str, str], postgres: Cluster, empty_database: str
 ) -> None:
     home = Home(tmp_path, "third", ANN)
@@ -170,7 +170,7 @@ def test_leaving_lists_the_records_that_would_be_deleted(ann: Home, bob: Home) -
     assert bob.run("team", "sync").status == 3
 
 
-def test_leaving_can_keep_records_of_others_and_joining_again_adds_only_new_records(
+def test_records_kept_when_leaving_are_not_duplicated_by_joining_again(
     ann: Home, bob: Home, dsn: dict[str, str]
 ) -> None:
     ann.remember(KAFKA, "--type", "decision")
@@ -186,7 +186,7 @@ def test_leaving_can_keep_records_of_others_and_joining_again_adds_only_new_reco
     assert len(bob.texts("Kafka")) == 1 and bob.texts("deploy Tuesdays") != []
 
 
-def test_a_removed_member_is_notified_once_and_sends_waiting_records_when_added_again(
+def test_new_records_of_a_removed_member_wait_until_the_member_is_added_again(
     bob: Home, tmp_path: Path, dsn: dict[str, str]
 ) -> None:
     owner = Home(tmp_path, "olga", "olga")

@@ -98,7 +98,7 @@ def test_an_unresponsive_host_does_not_delay_hooks_and_is_reported_once(alone: H
     assert checks["shared log"]["state"] == "warning" and checks["shared log"]["remedy"]
 
 
-def test_after_a_failure_hooks_start_no_sync_until_it_is_due(alone: Home) -> None:
+def test_a_failed_sync_is_not_repeated_before_its_delay_has_passed(alone: Home) -> None:
     alone.work()
     failures = alone.state.failures
 
@@ -108,7 +108,7 @@ def test_after_a_failure_hooks_start_no_sync_until_it_is_due(alone: Home) -> Non
     assert alone.state.next_at > time.time()
 
 
-def test_a_wrong_password_is_told_once_with_the_remedy(
+def test_a_wrong_password_is_reported_once_with_the_remedy(
     alone: Home, postgres: Cluster, empty_database: str
 ) -> None:
     made_by = Home(alone.home.parent.parent, "olga", OWNER)
@@ -227,7 +227,7 @@ def test_a_log_moved_to_another_server_is_reported_until_its_owner_runs_team_ini
         assert decisions(bob) == decisions(ann) == ["Said after the move", "Said before the move"]
 
 
-def test_a_read_only_server_is_read_and_own_records_wait_until_writes_are_possible(
+def test_a_read_only_server_is_read_and_new_records_wait_until_it_accepts_writes(
     ann: Home, bob: Home, postgres: Cluster, empty_database: str
 ) -> None:
     remember(bob, "Bob said this before")
@@ -266,7 +266,7 @@ def test_an_operation_that_the_server_refused_is_shown_in_the_status_with_the_re
     assert checks["shared log"]["state"] == "warning"
 
 
-def test_of_several_sync_processes_one_exchanges_operations_and_the_others_exit(
+def test_concurrent_sync_processes_exit_successfully_and_send_all_records(
     ann: Home, bob: Home
 ) -> None:
     remember(ann, *(f"Decision number {number}" for number in range(50)))
@@ -290,9 +290,7 @@ def test_the_sync_command_fails_with_a_message_while_another_process_syncs(
     assert done.status == 1 and "another process exchanges it now" in done.out
 
 
-def test_a_process_that_is_killed_at_any_moment_is_taken_up_by_the_next(
-    ann: Home, bob: Home
-) -> None:
+def test_a_sync_killed_at_any_moment_is_completed_by_the_next_one(ann: Home, bob: Home) -> None:
     began_s = time.monotonic()
     assert ann.work() == 0
     usual_s = time.monotonic() - began_s

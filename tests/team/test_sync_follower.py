@@ -40,7 +40,7 @@ def serving(home: Home) -> Iterator[subprocess.Popen[bytes]]:
         assert server.wait(GIVE_UP_S) == 0
 
 
-def test_a_noted_decision_reaches_another_members_prompts_soon_if_their_server_runs(
+def test_a_running_server_brings_a_colleagues_decision_into_prompts_within_half_a_minute(
     ann: Home, bob: Home
 ) -> None:
     with serving(bob):
@@ -86,7 +86,9 @@ def test_a_running_server_syncs_with_the_shared_log(ann: Home, bob: Home) -> Non
         assert server.wait(GIVE_UP_S) == 0
 
 
-def test_a_second_server_follows_the_log_after_the_first_was_killed(ann: Home, bob: Home) -> None:
+def test_a_second_mcp_server_takes_over_the_sync_after_the_first_is_killed(
+    ann: Home, bob: Home
+) -> None:
     with serving(bob) as first, serving(bob):
         first.kill()
         first.wait()
@@ -114,7 +116,7 @@ def test_the_follower_reconnects_to_a_restarted_server(
             until(lambda: bob.texts("Kafka") != [], "bob's server reads on")
 
 
-def test_a_running_server_follows_a_newly_joined_space_after_the_next_request(
+def test_a_running_server_starts_to_sync_a_newly_joined_space_at_the_next_request(
     ann: Home, tmp_path: Path, dsn: dict[str, str]
 ) -> None:
     bob = Home(tmp_path, "bob", BOB)
@@ -128,7 +130,7 @@ def test_a_running_server_follows_a_newly_joined_space_after_the_next_request(
         until(lambda: bob.texts("Kafka") != [], "bob's server follows")
 
 
-def test_a_server_without_a_link_loads_no_sharing_module(tmp_path: Path) -> None:
+def test_an_mcp_server_without_a_team_loads_no_sharing_module(tmp_path: Path) -> None:
     home = Home(tmp_path, "alone", ANN)
     program = PROGRAM.replace(
         "main()",

@@ -85,7 +85,7 @@ def test_wrong_key_words_are_refused_and_no_key_is_stored(
     assert not (laptop.home / "team-key").exists()
 
 
-def test_user_memories_sync_to_own_machines_but_the_server_cannot_read_them(
+def test_the_server_cannot_read_personal_memories_synced_between_the_users_machines(
     desk: Home, laptop: Home, dsn: dict[str, str], postgres: Cluster, empty_database: str
 ) -> None:
     joined(desk, laptop, dsn)
@@ -122,7 +122,7 @@ def test_a_record_forgotten_on_the_second_machine_is_forgotten_on_the_first(
     assert desk.texts("short commit messages") == []
 
 
-def test_conflicting_edits_of_two_machines_are_reported_and_both_show_the_same_text(
+def test_conflicting_edits_on_two_machines_are_reported_and_end_with_the_same_text(
     desk: Home, laptop: Home, dsn: dict[str, str]
 ) -> None:
     joined(desk, laptop, dsn)
@@ -172,7 +172,7 @@ def test_a_record_that_an_administrator_forged_in_the_users_name_is_not_trusted(
     assert found["The order events use Kafka"] == "user"
 
 
-def test_joining_without_a_space_for_own_machines_shows_the_command_for_the_owner(
+def test_join_shows_the_command_for_the_owner_if_the_user_has_no_personal_space(
     tmp_path: Path, dsn: dict[str, str], postgres: Cluster, empty_database: str
 ) -> None:
     with connect(postgres.dsn("olga", empty_database)) as connection:
@@ -185,7 +185,7 @@ def test_joining_without_a_space_for_own_machines_shows_the_command_for_the_owne
     assert not (home.home / "team-key").exists()
 
 
-def test_records_sent_before_the_key_existed_become_trusted_once_both_machines_have_it(
+def test_older_records_become_trusted_once_both_machines_have_the_users_key(
     desk: Home, laptop: Home, dsn: dict[str, str]
 ) -> None:
     for home in (desk, laptop):
@@ -221,7 +221,7 @@ def test_sync_is_refused_after_the_key_was_lost_until_its_words_are_entered(
     assert laptop.texts("short commit messages") != []
 
 
-def test_leave_with_the_option_me_ends_only_the_link_to_the_users_own_space(
+def test_leaving_the_personal_space_keeps_the_link_to_the_team(
     desk: Home, laptop: Home, dsn: dict[str, str]
 ) -> None:
     joined(desk, laptop, dsn)
@@ -258,7 +258,7 @@ def test_a_purge_on_one_machine_erases_the_text_on_the_other_without_asking(
         assert all(found["sent"] == found["read"] == 0 for found in home.sync().values())
 
 
-def test_a_request_to_erase_is_resolved_by_purging_the_key_that_status_shows(
+def test_an_erasure_request_is_resolved_by_purging_its_record(
     desk: Home, laptop: Home, dsn: dict[str, str]
 ) -> None:
     joined(desk, laptop, dsn)
@@ -277,7 +277,7 @@ def test_a_request_to_erase_is_resolved_by_purging_the_key_that_status_shows(
     assert "replayed" not in held(desk)
 
 
-def test_forgetting_records_of_others_and_undoing_that_apply_to_both_machines_of_the_user(
+def test_forgetting_a_record_of_a_colleague_and_its_undo_apply_to_both_machines(
     desk: Home, laptop: Home, bob: Home, dsn: dict[str, str]
 ) -> None:
     joined(desk, laptop, dsn)
@@ -301,7 +301,7 @@ def test_forgetting_records_of_others_and_undoing_that_apply_to_both_machines_of
     assert laptop.texts("Broker nodes") == desk.texts("Broker nodes") != []
 
 
-def test_merging_and_naming_entities_of_others_applies_to_both_machines_of_the_user(
+def test_merges_and_aliases_of_a_colleagues_entities_apply_to_both_machines(
     desk: Home, laptop: Home, bob: Home, dsn: dict[str, str]
 ) -> None:
     joined(desk, laptop, dsn)

@@ -98,7 +98,7 @@ def test_an_erasure_interrupted_by_an_error_is_completed_by_the_next_sync(
     assert bob.texts("Kafka") == [] and "replayed" not in held(bob)
 
 
-def test_a_purge_by_an_owner_asks_the_author_to_erase_the_record_and_can_be_declined(
+def test_a_purge_by_an_owner_becomes_a_request_that_the_author_can_decline(
     ann: Home, bob: Home, dsn: dict[str, str]
 ) -> None:
     id_ = ann.remember(KAFKA, "--type", "decision")
@@ -157,7 +157,7 @@ def test_records_are_removed_from_the_server_when_their_domain_is_isolated(
     assert "replayed" in held(ann) and ann.sync()[SPACE]["sent"] == 0
 
 
-def test_a_purge_erases_a_text_from_members_even_if_the_server_has_lost_the_text(
+def test_a_purge_reaches_members_even_if_the_server_has_lost_the_record(
     ann: Home, bob: Home, postgres: Cluster, empty_database: str
 ) -> None:
     ann.remember(KAFKA, "--type", "decision")
@@ -178,7 +178,7 @@ def test_a_purge_erases_a_text_from_members_even_if_the_server_has_lost_the_text
     assert "replayed" not in held(bob)
 
 
-def test_a_statement_repeated_after_its_purge_remains_when_the_log_is_read_again(
+def test_a_fact_stated_again_after_its_purge_survives_a_repeated_read_of_the_log(
     ann: Home, bob: Home, postgres: Cluster, empty_database: str
 ) -> None:
     state(ann, "Zebraville", "has two harbours")

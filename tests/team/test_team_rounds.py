@@ -30,7 +30,7 @@ def server() -> Iterator[Server]:
         yield made
 
 
-def test_all_machines_end_with_the_same_records_and_lose_none_that_was_acknowledged(
+def test_all_machines_end_with_the_same_records_and_no_acknowledged_record_is_lost(
     tmp_path: Path, server: Server
 ) -> None:
     found = rounds.run(str(tmp_path), server, ROUNDS, SEED)

@@ -11,7 +11,7 @@ from memory_fabric.sharing.team.ties import USER, Tie
 DSN = "host=db.example dbname=team"
 
 
-def test_a_home_without_links_to_a_space_has_no_file_of_links(tmp_path: Path) -> None:
+def test_no_link_to_a_space_exists_before_a_space_is_joined(tmp_path: Path) -> None:
     assert not ties.exist(str(tmp_path))
     assert ties.read(str(tmp_path)) == ()
 
@@ -33,7 +33,7 @@ def test_a_link_is_loaded_as_saved_from_a_file_only_its_owner_can_read(
     assert (tmp_path / "team.json").stat().st_mode & 0o777 == 0o600
 
 
-def test_the_links_of_a_project_are_its_own_and_that_of_the_user(tmp_path: Path) -> None:
+def test_a_project_uses_its_own_link_and_the_users_personal_link(tmp_path: Path) -> None:
     home = str(tmp_path)
     for key in (USER, "p-1", "p-2"):
         ties.save(home, Tie(key, DSN, "shop", "ann"))

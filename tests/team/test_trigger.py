@@ -38,7 +38,7 @@ def spawned(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
     return found
 
 
-def test_no_sync_starts_without_a_link_or_while_writing_is_switched_off(memory: Memory) -> None:
+def test_hooks_start_no_sync_if_no_space_is_joined_or_writing_is_disabled(memory: Memory) -> None:
     assert ties.receipts(memory, "SessionStart") == ()
     ties.save(memory.settings.home, Tie(USER, DSN, "own", "ann"))
     assert len(ties.receipts(memory, "SessionStart")) == 1
@@ -99,7 +99,7 @@ def test_a_new_record_starts_a_sync_even_if_the_last_sync_was_recent(
     assert len(spawned) == 1
 
 
-def test_hooks_start_no_sync_while_a_server_follows_the_log(
+def test_hooks_start_a_sync_only_at_session_end_while_a_server_syncs(
     memory: Memory, spawned: list[dict[str, str]]
 ) -> None:
     home = memory.settings.home
@@ -115,7 +115,7 @@ def test_hooks_start_no_sync_while_a_server_follows_the_log(
     assert len(spawned) == 2
 
 
-def test_a_link_of_another_project_to_a_space_starts_no_sync_in_this_project(
+def test_no_sync_starts_in_a_project_if_only_another_project_has_joined_a_space(
     memory: Memory, spawned: list[dict[str, str]]
 ) -> None:
     ties.save(memory.settings.home, Tie("p-other", DSN, "shop", "ann"))
@@ -134,7 +134,7 @@ def test_the_delay_before_the_next_sync_grows_with_failures_up_to_a_limit() -> N
     assert ties.delay_after(1, 0.0) == ties.FIRST_DELAY_S / 2
 
 
-def test_a_damaged_state_file_reads_as_empty(tmp_path: Path) -> None:
+def test_a_damaged_sync_state_file_is_read_as_empty(tmp_path: Path) -> None:
     path = tmp_path / "team" / "state.json"
     path.parent.mkdir()
     for text in ("", "[]", '{"user": 5}', '{"user": {"next_at": "soon", "failures": true}}'):

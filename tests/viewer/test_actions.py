@@ -242,7 +242,7 @@ def words_of(command: str) -> list[str]:
     return done.stdout.split("\0")[:-1]
 
 
-def test_commands_copied_from_a_saved_page_work_with_special_characters(
+def test_commands_copied_from_a_saved_page_quote_special_characters_correctly(
     shell: Shell, open_page: Opener, tmp_path: Path
 ) -> None:
     odd = "Don't use `$HOME` or \"x\"; it's --unsafe: a\\'; touch x # \\\\d"

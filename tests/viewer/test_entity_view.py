@@ -40,7 +40,7 @@ def test_the_page_of_an_entity_shows_its_records_and_history(open_page: Opener) 
     expect(page.locator("#history li")).to_contain_text("undone")
 
 
-def test_an_alias_opens_the_entity_page_and_an_unknown_name_opens_the_search(
+def test_an_entity_page_opens_by_alias_and_offers_a_search_for_an_unknown_name(
     open_page: Opener,
 ) -> None:
     page = open_page(shop().made(), "#/entity/psql")
@@ -82,7 +82,7 @@ def test_a_future_date_is_shown_as_a_date_in_the_future(open_page: Opener) -> No
     expect(page.locator(".facts")).to_contain_text("31 Dec 9999, dated in the future")
 
 
-def test_a_relation_that_comes_from_a_replaced_record_is_labelled_as_replaced(
+def test_a_relation_of_a_replaced_record_is_marked_as_replaced(
     open_page: Opener,
 ) -> None:
     picture = Pictured()
@@ -98,7 +98,7 @@ def test_a_relation_that_comes_from_a_replaced_record_is_labelled_as_replaced(
     expect(page.locator("#relations li", has_text="PostgreSQL")).not_to_contain_text("replaced")
 
 
-def test_the_card_of_an_antipattern_shows_what_to_do_instead(open_page: Opener) -> None:
+def test_the_card_of_a_failed_approach_shows_what_to_do_instead(open_page: Opener) -> None:
     picture = Pictured()
     picture.record("Offsets time out", "antipattern", why="instead: use cursors")
 

@@ -38,7 +38,7 @@ def test_a_filter_applies_to_both_the_graph_and_the_timeline(open_page: Opener) 
         expect(page).to_have_url(re.compile(re.escape(question)))
 
 
-def test_a_filter_can_be_set_in_the_panel_and_removed_by_its_chip(open_page: Opener) -> None:
+def test_a_filter_set_in_the_panel_can_be_removed_by_clicking_its_chip(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/timeline")
 
     page.click("#filter")
@@ -67,7 +67,7 @@ def test_dates_can_be_chosen_in_the_filter_panel(open_page: Opener) -> None:
 @pytest.mark.parametrize(
     ("place", "what"), [("timeline", "records"), ("search?q=pagination", "hits")]
 )
-def test_filters_that_leave_nothing_say_so_and_can_be_cleared(
+def test_a_view_without_matches_says_so_and_offers_to_clear_the_filters(
     open_page: Opener, place: str, what: str
 ) -> None:
     page = open_page(shop().made(), f"#/{place}{'&' if '?' in place else '?'}domain=nowhere")
@@ -86,7 +86,7 @@ def test_filters_survive_a_reload(open_page: Opener) -> None:
     expect(page.locator("#chips .chip")).to_have_text("record blocker×")
 
 
-def test_a_filter_value_named_like_a_javascript_property_gets_an_ordinary_chip(
+def test_a_filter_value_equal_to_a_javascript_property_name_is_shown_correctly(
     open_page: Opener,
 ) -> None:
     page = open_page(shop().made(), "#/graph?trust=constructor&trust=toString")

@@ -43,7 +43,7 @@ def spot(page: Page, name: str) -> Any:
     return page.evaluate("name => memoryFabric.spot(name)", name)
 
 
-def test_connected_groups_are_drawn_apart_and_unconnected_entities_are_hidden(
+def test_the_graph_draws_connected_groups_apart_and_hides_unconnected_entities(
     open_page: Opener,
 ) -> None:
     page = open_page(islands().made(), "#/graph")
@@ -82,14 +82,14 @@ def test_entities_are_drawn_even_if_there_are_no_relations(open_page: Opener) ->
     expect(page.locator("#show-alone")).to_have_count(0)
 
 
-def test_an_unconnected_entity_is_drawn_if_a_link_selects_it(open_page: Opener) -> None:
+def test_a_link_to_an_unconnected_entity_draws_that_entity_in_the_graph(open_page: Opener) -> None:
     page = open_page(islands(2).made(), "#/graph/stray-1")
 
     expect(page.locator("#panel h1")).to_have_text("stray-1")
     expect(page.locator("#drawn")).to_contain_text("18 of 18 entities")
 
 
-def test_records_are_graph_nodes_with_links_to_their_entities_and_to_the_timeline(
+def test_a_record_in_the_graph_links_to_its_entities_and_to_the_timeline(
     open_page: Opener,
 ) -> None:
     made = shop().made()

@@ -31,7 +31,7 @@ def test_the_graph_draws_and_counts_every_entity_of_a_small_memory(open_page: Op
     expect_value(page, "memoryFabric.edges", 23 + 15)
 
 
-def test_with_no_selection_the_panel_beside_the_graph_shows_the_status_of_memory(
+def test_the_graph_panel_shows_the_memory_status_if_nothing_is_selected(
     open_page: Opener,
 ) -> None:
     page = open_page(shop().made(), "#/graph")
@@ -68,7 +68,9 @@ def test_neighbours_of_the_selected_entity_are_listed_as_links_beside_the_drawin
     expect(page.locator("#panel h1")).to_have_text("pgvector")
 
 
-def test_focus_shows_the_neighbourhood_up_to_the_chosen_number_of_steps(open_page: Opener) -> None:
+def test_focusing_on_an_entity_shows_its_neighbours_up_to_the_chosen_distance(
+    open_page: Opener,
+) -> None:
     page = open_page(shop().made(), "#/graph/pgvector")
 
     page.click("#focus")
@@ -95,7 +97,7 @@ def test_expanding_an_entity_adds_its_neighbours_and_escape_removes_them(
     expect(page.locator("#drawn")).to_have_text("20 of 20 entities and 8 of 8 records drawn")
 
 
-def test_the_legend_filters_by_type_and_keeps_records_about_the_shown_entities(
+def test_a_type_chosen_in_the_legend_shows_only_its_entities_and_their_records(
     open_page: Opener,
 ) -> None:
     page = open_page(shop().made(), "#/graph")
@@ -155,7 +157,9 @@ def test_a_touch_on_a_phone_selects_an_entity(open_page: Opener) -> None:
     expect(page.locator("#panel h1")).to_have_text("PostgreSQL")
 
 
-def test_only_the_best_known_of_ten_thousand_entities_are_drawn_at_first(open_page: Opener) -> None:
+def test_a_graph_of_ten_thousand_entities_first_draws_only_the_best_known(
+    open_page: Opener,
+) -> None:
     page = open_page(large().made(), "#/graph")
 
     expect(page.locator("#drawn")).to_have_text(
@@ -171,7 +175,7 @@ def test_only_the_best_known_of_ten_thousand_entities_are_drawn_at_first(open_pa
     assert 1 < drawn(page) <= 300
 
 
-def test_neighbours_added_by_expanding_are_drawn_at_every_zoom_level(open_page: Opener) -> None:
+def test_neighbours_of_an_expanded_entity_are_drawn_even_when_zoomed_out(open_page: Opener) -> None:
     made = large(3000, 4500).made()
     hub = max(range(3000), key=lambda n: sum(r["to"] == n for r in made["relations"]))
     page = open_page(made, f"#/graph/{made['entities'][hub]['name']}")
@@ -197,7 +201,7 @@ def test_zooming_in_draws_entities_left_out_of_the_overview(open_page: Opener) -
     expect(page.locator("#drawn")).to_contain_text("the rest is outside the view")
 
 
-def test_filters_that_leave_nothing_say_so_and_can_be_cleared(open_page: Opener) -> None:
+def test_a_graph_without_matches_says_so_and_offers_to_clear_the_filters(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/graph?type=agent&scope=user")
 
     expect(page.locator("#stage-note")).to_contain_text("No entities pass the filters in force.")

@@ -38,7 +38,9 @@ def chapters(page: Page) -> dict[str, list[str]]:
     return found
 
 
-def test_only_current_records_are_listed_by_kind_with_the_newest_first(open_page: Opener) -> None:
+def test_the_knowledge_view_lists_current_records_by_kind_with_the_newest_first(
+    open_page: Opener,
+) -> None:
     page = open_page(handbook().made(), "#/knowledge")
 
     expect(page.locator("#main h1")).to_have_text("What shop knows")
@@ -57,7 +59,7 @@ def test_only_current_records_are_listed_by_kind_with_the_newest_first(open_page
     expect(page.locator("#chapter-fixes + ul .foot")).to_have_text("14 Nov 2026the assistant")
 
 
-def test_the_knowledge_tab_opens_the_view_in_which_each_date_links_to_its_record(
+def test_each_date_in_the_knowledge_view_links_to_its_record(
     open_page: Opener,
 ) -> None:
     page = open_page(handbook().made())
@@ -69,7 +71,7 @@ def test_the_knowledge_tab_opens_the_view_in_which_each_date_links_to_its_record
     expect(page.locator(".card.wanted .what")).to_have_text("Never push to main")
 
 
-def test_each_chapter_of_the_knowledge_view_has_a_url_that_accepts_filters(
+def test_a_url_opens_a_chapter_of_the_knowledge_view_with_filters_applied(
     open_page: Opener,
 ) -> None:
     page = open_page(handbook().made(), "#/knowledge/open?record=question")
@@ -115,7 +117,9 @@ def test_all_items_are_printed_and_none_is_split_across_sheets(open_page: Opener
     assert len(page.pdf(format="A4")) > 20_000
 
 
-def test_a_long_list_first_renders_only_its_start_but_is_printed_in_full(open_page: Opener) -> None:
+def test_a_long_list_is_rendered_in_part_at_first_and_completely_for_printing(
+    open_page: Opener,
+) -> None:
     made = Pictured()
     for number in range(300):
         made.record(f"Decision {number}", days=number / 10)
@@ -137,7 +141,9 @@ def test_a_long_list_first_renders_only_its_start_but_is_printed_in_full(open_pa
     assert counts == [[40, 40], [300, 300]]
 
 
-def test_a_long_list_is_completed_automatically_in_order_of_time(open_page: Opener) -> None:
+def test_the_rest_of_a_long_knowledge_list_loads_automatically_in_order_of_date(
+    open_page: Opener,
+) -> None:
     made = Pictured()
     for number in range(300):
         made.record(f"Decision {number}", days=number / 10)

@@ -232,7 +232,7 @@ def test_a_search_on_a_live_page_shows_the_hits_and_the_explanation_of_recall(
     expect(page.locator(".card.wanted .what")).to_contain_text("Use cursor-based pagination")
 
 
-def test_a_search_hit_from_a_past_turn_does_not_show_the_name_of_its_table(
+def test_a_search_hit_from_a_past_session_is_labelled_as_said_in_a_session(
     open_page: Opener, server: Canned
 ) -> None:
     turn = {**RECALLED["results"][1], "source": "episodes", "text": "We **spoke** of pages"}
@@ -257,7 +257,7 @@ def test_a_live_search_without_a_hit_links_to_the_knowledge_view(
     expect(page.locator("#main h1")).to_have_text("What shop knows")
 
 
-def test_the_page_of_an_entity_requests_the_history_of_that_entity(
+def test_the_page_of_an_entity_loads_and_shows_its_history(
     open_page: Opener, server: Canned
 ) -> None:
     page = open_page.visit(server.address + "#/entity/cursor-pagination")
@@ -283,7 +283,7 @@ def test_the_reload_button_fetches_and_draws_the_current_graph(
     expect(page.locator("#show-alone")).to_have_text("Show 1 without connections")
 
 
-def test_the_later_of_two_reloads_is_shown_even_if_the_earlier_is_answered_last(
+def test_a_late_answer_to_an_earlier_reload_does_not_replace_newer_data(
     open_page: Opener, server: Canned
 ) -> None:
     page = open_page.apart(server.address + "#/graph")
@@ -306,7 +306,7 @@ def test_the_later_of_two_reloads_is_shown_even_if_the_earlier_is_answered_last(
     expect(page.locator("#show-alone")).to_have_text("Show 1 without connections")
 
 
-def test_a_failed_reload_is_reported_once_until_a_reload_succeeds(
+def test_repeated_reload_failures_show_one_message_until_a_reload_succeeds(
     open_page: Opener, server: Canned
 ) -> None:
     page = open_page.apart(server.address + "#/status")
@@ -324,7 +324,7 @@ def test_a_failed_reload_is_reported_once_until_a_reload_succeeds(
     expect(page.locator("#unread")).to_have_count(0)
 
 
-def test_an_answer_without_a_graph_is_reported_and_the_page_keeps_its_data(
+def test_the_page_reports_an_answer_without_a_graph_and_keeps_its_current_graph(
     open_page: Opener, server: Canned
 ) -> None:
     page = open_page.visit(server.address + "#/graph")

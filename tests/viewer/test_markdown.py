@@ -67,7 +67,7 @@ def test_a_numbered_list_starts_with_the_number_in_the_text(open_page: Opener) -
     assert numbers == [1, 2, 7]
 
 
-def test_a_number_sign_at_the_end_of_a_heading_is_kept(open_page: Opener) -> None:
+def test_a_hash_sign_at_the_end_of_a_heading_is_kept(open_page: Opener) -> None:
     page = shown(open_page, "# Port it to C#\nby June")
 
     expect(words_of(page).locator("strong")).to_have_text("Port it to C#")
@@ -105,7 +105,9 @@ def test_a_link_is_rendered_as_its_text_followed_by_its_address(open_page: Opene
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_malicious_markdown_adds_no_element_other_than_text(open_page: Opener, text: str) -> None:
+def test_malicious_markdown_creates_no_active_element_or_external_link(
+    open_page: Opener, text: str
+) -> None:
     made = Pictured()
     x = made.entity("x", "tool", text, days=1)
     made.record(f"{text} x", "note", why=text, days=1, entities=[x])

@@ -58,7 +58,7 @@ def test_names_with_special_characters_remain_readable_labels() -> None:
     assert "ends with \\" in read
 
 
-def test_an_invisible_name_is_shown_by_its_code_points() -> None:
+def test_an_entity_name_of_invisible_characters_is_shown_as_code_points() -> None:
     nodes = parts(mermaid(picture_of(["\u200b\u200d", ""])))[1]
 
     assert [shown(node) for node in nodes] == [
@@ -75,7 +75,7 @@ def test_any_graph_keeps_one_line_for_each_node_and_relation(picture: dict[str, 
     assert len(edges) == len(picture["relations"])
 
 
-def test_only_the_most_connected_of_many_entities_are_drawn_and_a_note_counts_all() -> None:
+def test_a_large_diagram_draws_only_the_most_connected_entities_and_states_the_total() -> None:
     hub = [(0, "uses", n) for n in range(1, 100)]
 
     notes, nodes, edges = parts(mermaid(picture_of([f"e{n}" for n in range(100)], hub)))
@@ -85,7 +85,7 @@ def test_only_the_most_connected_of_many_entities_are_drawn_and_a_note_counts_al
     assert notes == ["%% 60 of 100 entities and 59 of 99 relations are drawn: the most connected."]
 
 
-def test_entities_already_left_out_of_the_graph_data_are_counted_in_the_note() -> None:
+def test_the_total_stated_in_a_diagram_includes_entities_missing_from_the_graph_data() -> None:
     picture = picture_of(["a"]) | {"left_out": {"entities": 7}}
 
     assert "1 of 8 entities" in mermaid(picture)

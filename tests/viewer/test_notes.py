@@ -100,7 +100,7 @@ def test_a_notice_disappears_when_the_user_leaves_its_view(visit: Visit) -> None
         pin(page)
 
 
-def test_on_a_phone_a_notice_covers_only_the_bar_of_tabs(visit: Visit) -> None:
+def test_a_notice_on_a_phone_covers_only_the_tab_bar(visit: Visit) -> None:
     page = visit(**PHONE)
 
     wait_for_frames(page)

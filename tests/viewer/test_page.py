@@ -41,7 +41,7 @@ class Elements(HTMLParser):
             self.found[-1] = (tag, attributes, text + data)
 
 
-def test_the_graph_embedded_in_the_page_is_parsed_back_unchanged() -> None:
+def test_graph_data_embedded_in_the_page_is_read_back_unchanged() -> None:
     picture = {"name": "</script><!-- & \u2028\u2029 \ud800 \x00 ü 🧑‍🚒", "n": [1, None, True]}
 
     text = page.embedded(picture)
@@ -64,7 +64,7 @@ def test_the_content_security_policy_allows_only_the_scripts_and_styles_of_the_p
     assert "unsafe" not in policy
 
 
-def test_a_saved_page_may_not_connect_and_a_live_page_only_to_its_server() -> None:
+def test_a_saved_page_allows_no_connection_and_a_live_page_only_to_its_own_server() -> None:
     snapshot = page.content_security_policy(False)
     live = page.content_security_policy(True)
 
@@ -85,7 +85,7 @@ def test_a_live_page_does_not_embed_the_graph() -> None:
     assert "cursor-pagination" not in text
 
 
-def test_a_text_that_looks_like_a_template_placeholder_is_not_replaced() -> None:
+def test_an_entity_name_that_looks_like_a_template_placeholder_is_not_replaced() -> None:
     picture = shop()
     picture.entity("{{script}}")
 
@@ -93,7 +93,7 @@ def test_a_text_that_looks_like_a_template_placeholder_is_not_replaced() -> None
 
 
 @pytest.mark.parametrize("path", OURS, ids=lambda path: str(path.name))
-def test_no_asset_interprets_a_text_as_markup_or_code(path: Path) -> None:
+def test_the_page_never_interprets_text_as_html_or_code(path: Path) -> None:
     text = path.read_text("utf-8")
 
     makers = r"innerHTML|outerHTML|insertAdjacentHTML|\beval\b|new Function|document\.write|srcdoc"

@@ -43,7 +43,7 @@ def test_every_control_is_large_enough_to_touch(open_page: Opener) -> None:
     assert not any(small.values()), small
 
 
-def test_the_filters_and_their_chips_are_large_enough_to_touch(open_page: Opener) -> None:
+def test_filter_controls_are_large_enough_to_touch(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/timeline?record=decision&trust=user", **PHONE)
     page.tap("#filter")
     expect(page.locator("#filters [data-filter=record]").first).to_be_visible()

@@ -32,7 +32,7 @@ LONG_AGO = "2026-01-02T10:00:00.000Z"
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1)
 
 
-def test_the_graph_data_has_exactly_the_fields_that_the_page_reads(tmp_path: Path) -> None:
+def test_the_graph_data_contains_exactly_the_expected_fields(tmp_path: Path) -> None:
     memory = World(tmp_path).memory()
     memory.remember(pagination(), USER)
 
@@ -60,7 +60,7 @@ def test_the_graph_data_has_exactly_the_fields_that_the_page_reads(tmp_path: Pat
     assert [tier["tier"] for tier in seen["tiers"]] == ["graph", "local", "native"]
 
 
-def test_records_changes_and_relations_refer_to_their_entities_and_observations(
+def test_records_and_relations_in_the_graph_data_refer_to_the_right_entities(
     tmp_path: Path,
 ) -> None:
     memory = World(tmp_path).memory()
@@ -79,7 +79,7 @@ def test_records_changes_and_relations_refer_to_their_entities_and_observations(
     assert change["by"] == "ann prompt"
 
 
-def test_the_scope_of_an_entity_says_in_which_of_the_two_databases_it_is_stored(
+def test_the_scope_of_an_entity_tells_whether_it_belongs_to_the_user_the_team_or_both(
     tmp_path: Path,
 ) -> None:
     memory = World(tmp_path).memory()
@@ -91,7 +91,7 @@ def test_the_scope_of_an_entity_says_in_which_of_the_two_databases_it_is_stored(
     assert scopes == {"ours": "team", "mine": "user", "shared": "both"}
 
 
-def test_an_entity_has_the_highest_trust_of_its_observations_or_none(tmp_path: Path) -> None:
+def test_the_trust_of_an_entity_is_the_highest_trust_of_its_observations(tmp_path: Path) -> None:
     memory = World(tmp_path).memory()
     create(memory, entity("Redis", "said by a tool"), entity("api"))
     said = {"observations": [{"entityName": "Redis", "contents": ["said by the user"]}]}
@@ -100,7 +100,7 @@ def test_an_entity_has_the_highest_trust_of_its_observations_or_none(tmp_path: P
     assert [e["trust"] for e in picture(memory, NOW)["entities"]] == ["user", ""]
 
 
-def test_a_record_too_old_for_its_type_is_stale_unless_pinned(tmp_path: Path) -> None:
+def test_a_record_that_is_too_old_is_marked_as_stale_unless_it_is_pinned(tmp_path: Path) -> None:
     memory = World(tmp_path).memory()
     old = USER._replace(at=LONG_AGO)
     memory.remember(pagination(), old)
@@ -115,7 +115,7 @@ def test_a_record_too_old_for_its_type_is_stale_unless_pinned(tmp_path: Path) ->
     assert (seen["entities"][0]["stale"], seen["entities"][0]["days"]) == (True, 323)
 
 
-def test_a_row_stored_before_a_redaction_rule_is_shown_redacted(tmp_path: Path) -> None:
+def test_a_secret_stored_unredacted_is_redacted_in_the_graph_data(tmp_path: Path) -> None:
     memory = World(tmp_path).memory()
     secret = token()
     create(memory, entity("api", "waits for a text"))
@@ -129,7 +129,7 @@ def test_a_row_stored_before_a_redaction_rule_is_shown_redacted(tmp_path: Path) 
     assert "[redacted: " in text
 
 
-def test_without_a_project_the_graph_data_contains_only_the_users_memory(tmp_path: Path) -> None:
+def test_the_graph_data_outside_a_project_contains_only_personal_memories(tmp_path: Path) -> None:
     memory = World(tmp_path).memory(CLAUDE_PROJECT_DIR="")
     create(memory, entity("mine", "said"))
 

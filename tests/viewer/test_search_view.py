@@ -8,7 +8,7 @@ from viewer.conftest import Opener
 from viewer.pictures import Pictured, shop
 
 
-def test_a_hit_shows_its_text_first_and_its_score_only_when_the_explanation_is_opened(
+def test_a_search_hit_shows_its_score_only_if_the_explanation_is_open(
     open_page: Opener,
 ) -> None:
     page = open_page(shop().made(), "#/search?q=what about cursor pagination")
@@ -42,7 +42,7 @@ def test_an_imported_hit_shows_the_program_it_came_from(open_page: Opener) -> No
     expect(page.locator(".hit .foot:visible")).to_have_text("fact · from claude-mem · 20 Nov 2026")
 
 
-def test_the_score_of_a_replaced_record_is_halved_and_the_explanation_says_so(
+def test_the_explanation_of_a_search_shows_that_a_replaced_record_scores_half(
     open_page: Opener,
 ) -> None:
     page = open_page(shop().made(), "#/search?q=orders stored MongoDB")
@@ -70,7 +70,9 @@ def test_a_search_without_a_hit_suggests_a_recall_command(open_page: Opener) -> 
     expect(page.locator("#no-hits code")).to_have_text("memory-fabric recall 'zebra crossing'")
 
 
-def test_a_search_for_punctuation_only_is_quoted_unchanged(open_page: Opener) -> None:
+def test_the_message_for_a_search_without_hits_quotes_punctuation_unchanged(
+    open_page: Opener,
+) -> None:
     page = open_page(shop().made(), "#/search?q=%3F%3F")
 
     expect(page.locator("#no-hits")).to_contain_text("Nothing here holds ??.")
@@ -97,7 +99,7 @@ def test_typing_in_the_search_box_suggests_entities_and_enter_searches_everythin
     expect(page.locator(".hit .what").first).to_have_text("PostgreSQL")
 
 
-def test_a_chosen_suggestion_opens_its_entity_or_in_the_graph_view_focuses_on_it(
+def test_a_chosen_suggestion_opens_the_entity_page_or_focuses_the_open_graph(
     open_page: Opener,
 ) -> None:
     page = open_page(shop().made(), "#/status")

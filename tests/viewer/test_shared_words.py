@@ -48,7 +48,7 @@ def rows(file: str, name: str) -> dict[str, str]:
         ("SUPERSEDED", rank.SUPERSEDED_FACTOR),
     ],
 )
-def test_a_page_without_a_server_ranks_hits_with_the_same_weights_as_recall(
+def test_a_saved_page_ranks_search_hits_with_the_same_weights_as_recall(
     name: str, value: float
 ) -> None:
     assert number(name) == value
@@ -96,7 +96,7 @@ def test_every_trust_level_state_tier_and_scope_has_a_label_on_the_page(
     assert set(rows(file, name)) == known
 
 
-def test_the_page_and_recall_use_the_same_phrase_for_a_hit_that_was_injected() -> None:
+def test_the_page_and_the_recall_command_label_injected_hits_with_the_same_phrase() -> None:
     assert f'GIVEN = "{explain.GIVEN}"' in script("server_search.js")
 
 
@@ -113,6 +113,6 @@ def test_the_page_finds_an_entity_by_every_spelling_of_its_name(
     expect(shown.locator("h1")).to_contain_text("PostgreSQL")
 
 
-def test_the_page_recognises_the_same_opening_words_of_reasons_as_the_python_code() -> None:
+def test_the_page_and_python_recognise_the_same_words_at_the_start_of_a_reason() -> None:
     beginnings = "|".join(models._LED_IN)
     assert f"const LED_IN = /^({beginnings})/i;" in script("model.js")

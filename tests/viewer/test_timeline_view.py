@@ -50,7 +50,9 @@ def test_a_card_shows_its_text_first_and_all_details_when_opened(open_page: Open
     expect(page.locator(".foot.more")).to_have_count(1)
 
 
-def test_a_reason_that_the_text_already_contains_is_not_repeated(open_page: Opener) -> None:
+def test_a_reason_already_contained_in_the_text_of_a_record_is_not_shown_again(
+    open_page: Opener,
+) -> None:
     made = Pictured()
     made.record("Split the table because Old rows are seldom read.", why="old rows are seldom read")
 
@@ -72,7 +74,7 @@ def test_the_text_of_a_card_is_larger_and_bolder_than_its_footer(open_page: Open
     assert what[0] > 1.2 * foot[0] and what[1] > foot[1]
 
 
-def test_details_that_are_the_same_for_all_records_are_not_shown_on_each_card(
+def test_a_card_omits_details_that_are_the_same_for_all_records(
     open_page: Opener,
 ) -> None:
     page = open_page(large(50, 60, 60).made(), "#/timeline")
@@ -119,7 +121,7 @@ def test_a_replaced_record_is_struck_through_and_linked_with_its_replacement(
     expect(page.locator(".card.wanted .what")).to_have_text("Orders are stored in MongoDB")
 
 
-def test_choosing_a_date_shows_the_records_that_were_valid_on_that_date(open_page: Opener) -> None:
+def test_the_timeline_shows_the_records_that_were_valid_on_a_chosen_date(open_page: Opener) -> None:
     page = open_page(shop().made(), "#/timeline")
 
     page.click("#asof summary")
@@ -149,7 +151,7 @@ def test_the_arrow_keys_move_the_date_slider_by_one_day(open_page: Opener) -> No
     expect(page.locator("#asof-text")).to_have_text("What held on 18 Nov 2026: 7 records")
 
 
-def test_of_thousands_of_records_only_those_near_the_visible_part_are_rendered(
+def test_a_long_timeline_renders_only_the_records_near_the_visible_part(
     open_page: Opener,
 ) -> None:
     page = open_page(large(50, 60, 4000).made(), "#/timeline")
@@ -190,7 +192,9 @@ def test_the_date_slider_is_hidden_if_all_records_have_the_same_date(open_page: 
     expect(page.locator("#asof-slider")).to_have_count(0)
 
 
-def test_the_card_of_a_record_lists_files_that_have_changed_since(open_page: Opener) -> None:
+def test_a_record_card_lists_files_that_were_changed_or_deleted_since_the_record(
+    open_page: Opener,
+) -> None:
     picture = Pictured()
     picture.record("Cursors page through api.py", changed_files={"api.py": "changed"})
     picture.record("Deploys run deploy.sh", changed_files={"deploy.sh": "gone"})
@@ -240,7 +244,9 @@ def test_filtering_by_kind_with_the_keyboard_keeps_the_focus_on_the_button(
     expect(told(page)).to_have_count(9)
 
 
-def test_the_timeline_says_that_a_project_has_no_records_of_its_own(open_page: Opener) -> None:
+def test_the_timeline_says_if_nothing_is_remembered_about_the_project_itself(
+    open_page: Opener,
+) -> None:
     made = Pictured()
     made.record("Write the failing test first", "preference", scope="user")
 

@@ -61,7 +61,7 @@ def focus(page: Page, name: str) -> None:
     page.get_by_role("article", name=name, exact=True).focus()
 
 
-def test_all_items_due_for_review_are_in_one_list_with_reasons_and_a_count(page: Page) -> None:
+def test_the_review_view_lists_every_waiting_item_with_its_reason(page: Page) -> None:
     headings = page.locator("#main h2").all_inner_texts()
     reasons = page.locator(".due .due-why").all_inner_texts()
 
@@ -91,9 +91,7 @@ def test_all_items_due_for_review_are_in_one_list_with_reasons_and_a_count(page:
     expect(page.get_by_text("for your decision")).to_have_count(0)  # said once, in the bar
 
 
-def test_review_items_are_decided_with_single_keys_and_each_decision_is_announced(
-    page: Page, shell: Shell
-) -> None:
+def test_review_items_can_be_decided_with_single_keys(page: Page, shell: Shell) -> None:
     page.keyboard.press("a")
     expect(page.locator("#said")).to_have_text("Move to one first, by j or k.")
     page.keyboard.press("j")
@@ -142,7 +140,7 @@ def test_a_dialog_opened_again_right_after_closing_keeps_its_fields(page: Page) 
     assert has_fields
 
 
-def test_the_key_e_edits_the_focused_item_but_keys_typed_in_a_field_do_nothing_else(
+def test_the_key_e_edits_a_review_item_and_typing_in_a_field_triggers_no_shortcut(
     page: Page, shell: Shell
 ) -> None:
     focus(page, waits.STALE)
@@ -184,7 +182,7 @@ def test_holding_down_a_key_decides_only_one_review_item(page: Page, shell: Shel
     assert kinds(shell).count("candidate") == 1
 
 
-def test_all_items_of_a_program_are_decided_by_one_dialog_that_shows_their_count(
+def test_all_memories_imported_from_one_program_can_be_decided_together(
     page: Page, shell: Shell
 ) -> None:
     database = ClaudeMem(shell.project / "more.db")
@@ -216,7 +214,9 @@ def test_all_items_of_a_program_are_decided_by_one_dialog_that_shows_their_count
     assert count(page) == 9
 
 
-def test_memories_accepted_from_a_colleague_keep_foreign_trust(page: Page, shell: Shell) -> None:
+def test_memories_accepted_from_a_colleague_are_still_marked_as_foreign(
+    page: Page, shell: Shell
+) -> None:
     expect(page.locator(".due .foot", has_text="from bob")).to_have_count(2)
     press(page, "Accept all 2 from bob")
     press(page, "Accept all 2")
@@ -227,7 +227,7 @@ def test_memories_accepted_from_a_colleague_keep_foreign_trust(page: Page, shell
     assert {told[said] for said in waits.OF_BOB} == {"foreign"}
 
 
-def test_deciding_a_candidate_of_another_project_changes_that_project(
+def test_a_review_decision_on_a_memory_of_another_project_changes_that_project(
     page: Page, shell: Shell
 ) -> None:
     folder = shell.project.parent / "billing"
@@ -252,7 +252,9 @@ def test_deciding_a_candidate_of_another_project_changes_that_project(
     assert not remembered()
 
 
-def test_confirming_an_item_that_was_changed_meanwhile_is_refused(page: Page, shell: Shell) -> None:
+def test_confirming_a_review_item_that_changed_since_it_was_shown_is_refused(
+    page: Page, shell: Shell
+) -> None:
     focus(page, waits.STALE)
     (id_,) = [
         r["id"] for r in shell.run("viz", "--json").json["records"] if r["what"] == waits.STALE
@@ -265,7 +267,7 @@ def test_confirming_an_item_that_was_changed_meanwhile_is_refused(page: Page, sh
     expect(page.get_by_role("article", name=waits.STALE)).to_have_count(0)
 
 
-def test_the_help_lists_the_review_keys_and_on_a_saved_page_they_show_commands(
+def test_review_keys_are_listed_in_the_help_and_show_commands_on_a_saved_page(
     page: Page, shell: Shell, open_page: Opener, tmp_path: Path
 ) -> None:
     page.keyboard.press("?")
@@ -304,7 +306,7 @@ def test_the_heading_gets_the_focus_when_the_review_list_becomes_empty(
         expect_value(page, "memoryFabric.view", "review")
 
 
-def test_a_rule_of_the_owner_of_a_team_space_shows_which_command_it_asks_about(
+def test_the_review_list_shows_which_command_a_team_rule_asks_about(
     page: Page, shell: Shell
 ) -> None:
     waits.ask(shell, waits.OF_BOB[0], "git push")

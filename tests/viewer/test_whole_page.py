@@ -75,7 +75,9 @@ def test_every_view_can_be_reached_by_keyboard(open_page: Opener) -> None:
     expect(page.locator(".card.wanted")).to_have_count(0)
 
 
-def test_a_shortcut_acts_on_the_view_that_the_previous_shortcut_opened(open_page: Opener) -> None:
+def test_a_shortcut_pressed_right_after_changing_the_view_acts_on_the_new_view(
+    open_page: Opener,
+) -> None:
     page = open_page(shop().made(), "#/graph")
 
     # In one task: the browser tells nothing between two keys.
@@ -277,7 +279,7 @@ def test_the_page_of_an_empty_memory_explains_how_to_fill_the_memory(open_page: 
     expect(page.locator(".nothing")).to_contain_text("Nothing to search in yet.")
 
 
-def test_a_project_with_only_ended_records_is_not_called_empty(open_page: Opener) -> None:
+def test_a_project_with_only_expired_records_is_not_shown_as_empty(open_page: Opener) -> None:
     made = Pictured()
     for number in range(25):
         made.record(f"Fact {number}", "note", valid_to="2026-01-01T00:00:00.000Z", days=300)
@@ -302,7 +304,9 @@ def test_a_single_entity_without_observations_or_relations_is_shown(open_page: O
     expect(page.locator("#drawn")).to_have_text("1 of 1 entity drawn")
 
 
-def test_the_status_view_shows_state_reason_and_remedy_as_text(open_page: Opener) -> None:
+def test_the_status_view_explains_a_degraded_storage_tier_and_shows_the_remedy(
+    open_page: Opener,
+) -> None:
     made = shop()
     made.tiers[1] = tier("local", "degraded", ("2 lines unreadable, line 7.", "Look at line 7."))
 

@@ -16,7 +16,7 @@ from viewer.conftest import Opener
 from viewer.pictures import shop
 
 
-def test_a_table_shows_the_benefit_of_memory_per_week_and_explains_its_limits(
+def test_a_table_shows_the_measured_benefit_of_memory_for_each_week(
     open_page: Opener, tmp_path: Path
 ) -> None:
     target = tmp_path / "written.html"

@@ -168,7 +168,7 @@ def test_a_field_label_inside_a_sentence_is_treated_as_text(sentence: str) -> No
          "Deploy in two steps. First: build.", "deploy"),
     ],
 )  # fmt: skip
-def test_first_is_parsed_as_a_field_only_after_a_when_field(
+def test_a_field_named_first_is_recognised_only_after_a_field_named_when(
     line: str, text: str, when: str
 ) -> None:
     [note] = parse(f"Noted rule: {line}").notes
@@ -243,7 +243,7 @@ def test_a_note_can_refer_to_a_candidate_by_its_id() -> None:
         ("", False),
     ],
 )
-def test_only_known_values_of_the_for_field_mean_every_project(
+def test_a_note_applies_to_every_project_only_if_its_for_field_says_so(
     value: str, everywhere: bool
 ) -> None:
     assert only(f"Noted rule: Keep it. For: {value}").everywhere is everywhere
@@ -309,7 +309,7 @@ def test_prose_after_a_quotation_that_is_never_closed_is_not_part_of_the_note() 
     assert note == Note("rule", SENTENCE)
 
 
-def test_a_note_cut_off_inside_its_quotation_is_parsed_without_the_quotation() -> None:
+def test_an_unfinished_quotation_at_the_end_of_a_note_is_ignored() -> None:
     assert only(f'Noted rule: {SENTENCE} From: "keep them for t') == Note("rule", SENTENCE)
 
 
@@ -385,7 +385,7 @@ def test_the_length_limit_of_a_note_excludes_the_text_of_its_quotation() -> None
     assert parse(f'Noted rule: {fitting} From: "{quotation * 3}"') == Parsed()
 
 
-def test_no_regular_expression_of_the_grammar_nests_unbounded_repetitions() -> None:
+def test_note_regular_expressions_have_no_nested_unbounded_quantifiers() -> None:
     """No expression repeats what repeats, and longer notes are not searched."""
     expressions = [v for k, v in vars(grammar).items() if k.isupper() and isinstance(v, str)]
     unbounded = patterns.pattern(r"[*+}]\)+(?:[*+]|\{\d+,\})", 0)

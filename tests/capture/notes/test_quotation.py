@@ -39,7 +39,9 @@ def found(quotation: str, *prompts: str, origin: str = TYPED, sentence: str = ""
         ('use pnpm here" and "never npm', "use pnpm here because of the lock, never npm"),
     ],
 )
-def test_a_quotation_is_found_despite_another_spelling(quotation: str, prompt: str) -> None:
+def test_a_quotation_is_found_despite_different_case_markup_or_punctuation(
+    quotation: str, prompt: str
+) -> None:
     assert found(quotation, prompt).words == " ".join(prompt.split())
 
 
@@ -58,7 +60,9 @@ def test_a_quotation_is_found_despite_another_spelling(quotation: str, prompt: s
         ("keep all invoices … keep all invoices", "keep all invoices for ten years"),
     ],
 )
-def test_different_or_too_few_words_are_not_a_quotation(quotation: str, prompt: str) -> None:
+def test_a_quotation_with_different_or_too_few_words_is_not_found(
+    quotation: str, prompt: str
+) -> None:
     assert found(quotation, prompt, sentence="Push to main.") == Found()
 
 
@@ -72,12 +76,12 @@ def test_a_prompt_that_only_answers_a_question_is_not_a_quotation(answer: str) -
     assert (reply.words, reply.answer) == ("", answer)
 
 
-def test_a_short_prompt_is_quoted_whole_if_it_shares_a_word_with_the_sentence() -> None:
+def test_a_short_prompt_is_quoted_if_it_shares_a_word_with_the_noted_sentence() -> None:
     assert found("no mocks!", "no mocks!", sentence="Mocks are not used").words == "no mocks!"
     assert not found("no mocks!", "no mocks!", sentence="Push to main").words
 
 
-def test_a_chosen_option_counts_as_an_answer_and_not_as_typed_words() -> None:
+def test_an_option_chosen_by_the_user_counts_as_an_answer() -> None:
     option = "Always push straight to the main branch"
 
     assert found(option, option, origin=CHOSEN).answer == option
@@ -115,7 +119,9 @@ class TestWidening:
 
     @pytest.mark.parametrize("gap", ["\n", "\n\n"])
     @pytest.mark.parametrize("mark", ["-", "*", "2.", "•", "b)"])
-    def test_a_quoted_list_item_is_shown_with_its_introduction(self, gap: str, mark: str) -> None:
+    def test_a_quotation_of_a_list_item_includes_the_introduction_of_the_list(
+        self, gap: str, mark: str
+    ) -> None:
         items = "\n".join(f"{mark} {FILLER}" for _ in range(9))
         prompt = f"{LONG}\n\nNever do these:{gap}{items}\n{mark} push straight to main\n\n{LONG}"
 
@@ -124,27 +130,27 @@ class TestWidening:
         assert "Never do these:" in words and f"{mark} push straight to main" in words
         assert len(words) < 600
 
-    def test_a_quoted_nested_list_item_is_shown_with_its_parent(self) -> None:
+    def test_a_quotation_of_a_nested_list_item_includes_the_parent_item(self) -> None:
         prompt = f"{LONG}\n\nGit:\n- forbidden is\n  - rebasing main\n  - push to main now\n{LONG}"
 
         words = found("push to main now", prompt).words
 
         assert "Git:" in words and "- forbidden is" in words
 
-    def test_a_quoted_list_item_is_shown_with_its_sub_items_and_the_next_item(self) -> None:
+    def test_a_quotation_of_a_list_item_includes_its_sub_items_and_the_next_item(self) -> None:
         prompt = f"{LONG}\n\n- push to main now\n  - but never on Fridays\n- that was a joke\n"
 
         words = found("push to main now", prompt).words
 
         assert "never on Fridays" in words and "that was a joke" in words
 
-    def test_a_quoted_list_item_is_shown_with_the_text_after_the_list(self) -> None:
+    def test_a_quotation_of_a_list_item_includes_the_text_after_the_list(self) -> None:
         items = "\n".join(f"- {FILLER}" for _ in range(5))
         prompt = f"{LONG}\n\n- push straight to main\n{items}\n\nWe must never do any of that.\n"
 
         assert "We must never do any of that." in found("push straight to main", prompt).words
 
-    def test_a_quoted_paragraph_is_shown_with_its_heading_or_introduction(self) -> None:
+    def test_a_quotation_of_a_paragraph_includes_its_heading_or_introduction(self) -> None:
         prompt = (
             f"{LONG}\n\n# Forbidden\n\n## Git\n\nOur rivals do this:\n\n{LONG}\n\n"
             f"push straight to main\n\n{LONG}"
@@ -154,7 +160,7 @@ class TestWidening:
 
         assert all(part in words for part in ("# Forbidden", "## Git", "Our rivals do this:"))
 
-    def test_a_quoted_paragraph_is_shown_with_the_sentences_around_it(self) -> None:
+    def test_a_quotation_of_a_short_paragraph_includes_the_sentences_around_it(self) -> None:
         prompt = (
             f"{LONG}\n\nThis is what the vendor wants.\n\nPush straight to main.\n\n"
             f"That is what we must never do.\n\n{LONG}"
@@ -164,7 +170,7 @@ class TestWidening:
 
         assert "This is what the vendor wants. Push straight to main. That is what" in words
 
-    def test_the_context_of_every_occurrence_of_a_quotation_is_stored(self) -> None:
+    def test_a_quotation_found_twice_includes_the_context_of_both_places(self) -> None:
         prompt = f"Please push straight to main.\n\n{LONG}\n\nNever push straight to main.\n"
 
         words = found("push straight to main", prompt).words
@@ -232,7 +238,7 @@ OPTIONS = "There are two ways: A) keep the cart in Redis. B) keep it in the data
         ("", "yes", ""),
     ],
 )
-def test_an_affirmative_answer_is_stored_with_the_accepted_proposal(
+def test_an_affirmative_answer_is_combined_with_the_proposal_that_it_accepts(
     said: str, answer: str, agreed: str
 ) -> None:
     assert agreement(said, answer) == (f"{agreed} — “{answer}”" if agreed else "")
@@ -247,7 +253,7 @@ def test_an_affirmative_answer_is_stored_with_the_accepted_proposal(
         "/review never push to main"[:7],
     ],
 )
-def test_pasted_text_and_messages_of_the_client_do_not_count_as_typed(prompt: str) -> None:
+def test_pasted_text_and_client_messages_are_not_treated_as_typed_by_the_user(prompt: str) -> None:
     assert "never push" not in typed_words(prompt)
 
 

@@ -88,7 +88,7 @@ def test_a_new_value_replaces_a_record_in_other_languages_too(
         ),
     ],
 )
-def test_a_sentence_that_begins_with_the_subject_of_a_record_is_about_the_record(
+def test_a_sentence_matches_a_record_if_it_starts_with_the_same_subject(
     stored: tuple[Shared, dict[str, Record]], said: str, old: str
 ) -> None:
     shared, records = stored

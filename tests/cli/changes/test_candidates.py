@@ -56,7 +56,7 @@ def test_a_candidate_is_listed_with_its_type_speaker_session_and_missing_details
     assert "From: [id]" in told["missing"]
 
 
-def test_a_candidate_is_listed_with_its_prompt_and_the_message_before_that_prompt(
+def test_a_candidate_is_listed_with_its_prompt_and_the_preceding_message(
     shell: Shell, memory: Memory
 ) -> None:
     hear(memory, "don't start it", prompt="stop. don't start it", before="I started the server.")
@@ -69,7 +69,7 @@ def test_a_candidate_is_listed_with_its_prompt_and_the_message_before_that_promp
     assert told["evidence"]["before"] == "I started the server."
 
 
-def test_a_prompt_identical_to_the_candidates_sentence_is_not_repeated(
+def test_the_prompt_of_a_candidate_is_omitted_if_it_equals_the_candidate(
     shell: Shell, memory: Memory
 ) -> None:
     hear(memory, prompt=SAID)
@@ -103,7 +103,9 @@ def test_an_accepted_candidate_gets_the_trust_of_the_user(shell: Shell, memory: 
     assert ids(shell) == [id_]
 
 
-def test_the_assistant_cannot_store_a_dropped_candidate_again(shell: Shell, memory: Memory) -> None:
+def test_the_assistant_cannot_restore_a_candidate_that_the_user_dropped(
+    shell: Shell, memory: Memory
+) -> None:
     id_ = hear(memory)
 
     done = shell.run("candidates", "--drop", id_, "--json").json
@@ -142,7 +144,7 @@ def test_one_wrong_candidate_id_prevents_all_changes(shell: Shell, memory: Memor
     assert ids(shell) == [one]
 
 
-def test_candidates_keep_and_drop_refuse_ordinary_records(shell: Shell, memory: Memory) -> None:
+def test_the_candidates_command_refuses_an_ordinary_record(shell: Shell, memory: Memory) -> None:
     plain = shell.remember("We use tabs in Makefiles")["id"]
     hear(memory)
 

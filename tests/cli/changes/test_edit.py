@@ -107,7 +107,7 @@ def test_edit_changes_only_the_fields_given_as_options(shell: Shell, memory: Mem
     assert graph_texts(memory, "MongoDB") == [OLD]
 
 
-def test_changing_the_type_from_decision_removes_the_chose_relation(
+def test_a_record_has_a_chose_relation_only_while_its_type_is_decision(
     shell: Shell, memory: Memory
 ) -> None:
     id_ = shell.remember(OLD)["id"]
@@ -120,7 +120,7 @@ def test_changing_the_type_from_decision_removes_the_chose_relation(
     assert "chose" in {relation.type for relation in only(memory, id_).relations}
 
 
-def test_a_record_edited_by_the_user_gets_the_users_trust_and_loses_its_old_quotation(
+def test_a_record_edited_by_the_user_gains_trust_and_loses_its_quotation(
     shell: Shell, memory: Memory
 ) -> None:
     evidence = {
@@ -190,7 +190,7 @@ def test_a_new_scope_moves_a_record_to_the_other_database_in_one_undoable_step(
     assert project.rows("SELECT id FROM records") == []
 
 
-def test_a_memory_moved_to_another_scope_still_supersedes_its_predecessor(
+def test_a_memory_moved_to_another_scope_still_replaces_the_old_memory(
     shell: Shell, memory: Memory
 ) -> None:
     old, new = shell.remember(OLD)["id"], shell.remember(NEW)["id"]
@@ -203,7 +203,7 @@ def test_a_memory_moved_to_another_scope_still_supersedes_its_predecessor(
     assert (only(memory, old).superseded_by, only(memory, new).scope) == (new, "team")
 
 
-def test_moving_to_global_scope_anonymises_a_memory_or_refuses_unknown_names(
+def test_edit_to_global_scope_removes_private_details_or_refuses_unknown_names(
     shell: Shell, memory: Memory
 ) -> None:
     id_ = shell.remember("Use Redis for the sessions of shop, see /home/ann/plan.md")["id"]
@@ -220,7 +220,7 @@ def test_moving_to_global_scope_anonymises_a_memory_or_refuses_unknown_names(
     assert only(memory, other).scope == "team"
 
 
-def test_option_instead_of_replaces_another_memory_and_undo_restores_it(
+def test_undo_restores_a_memory_replaced_by_edit_with_instead_of(
     shell: Shell, memory: Memory
 ) -> None:
     old, new = shell.remember(OLD)["id"], shell.remember(NEW)["id"]
@@ -235,7 +235,9 @@ def test_option_instead_of_replaces_another_memory_and_undo_restores_it(
     assert (only(memory, old).superseded_by, only(memory, new).what) == ("", NEW)
 
 
-def test_option_instead_of_replaces_a_memory_of_another_scope(shell: Shell, memory: Memory) -> None:
+def test_edit_with_instead_of_can_replace_a_memory_of_another_scope(
+    shell: Shell, memory: Memory
+) -> None:
     old, new = shell.remember(OLD)["id"], shell.remember("--scope", "user", NEW)["id"]
 
     assert shell.run("edit", new, "--instead-of", old).status == 0
@@ -309,7 +311,7 @@ def test_edit_refuses_invalid_values_and_changes_nothing(shell: Shell, memory: M
     assert shell.run("history").out == before
 
 
-def test_edit_accepts_the_text_of_the_memory_to_be_replaced(shell: Shell, memory: Memory) -> None:
+def test_edit_accepts_the_same_text_as_the_memory_it_replaces(shell: Shell, memory: Memory) -> None:
     one, two = shell.remember(OLD)["id"], shell.remember(NEW)["id"]
 
     done = shell.run("edit", one, "--text", NEW, "--instead-of", two)
@@ -318,9 +320,7 @@ def test_edit_accepts_the_text_of_the_memory_to_be_replaced(shell: Shell, memory
     assert (only(memory, one).what, only(memory, two).superseded_by) == (NEW, one)
 
 
-def test_a_process_in_an_isolated_domain_can_edit_only_memories_of_that_domain(
-    shell: Shell, memory: Memory
-) -> None:
+def test_an_isolated_domain_can_edit_only_its_own_memories(shell: Shell, memory: Memory) -> None:
     shell.memory.mkdir(parents=True, exist_ok=True)
     (shell.memory / "config.toml").write_text("[domains.legal]\nisolate = true\n")
     other = shell.remember(OLD)["id"]

@@ -37,7 +37,7 @@ def test_undo_restores_a_memory_deleted_by_forget(filled: Shell) -> None:
     assert LESSON in filled.notes.read_text("utf-8")
 
 
-def test_forget_matches_every_word_and_also_searches_quotations(shell: Shell) -> None:
+def test_forget_requires_every_word_and_also_searches_quotations(shell: Shell) -> None:
     environ = {**shell.environ, "CLAUDE_PROJECT_DIR": str(shell.project)}
     memory = Memory.open(read_settings(environ, {}))
     said = {QUOTATION: "No, always take PostgreSQL for the analytics."}
@@ -61,7 +61,7 @@ def test_commands_accept_the_last_four_digits_of_an_id(filled: Shell, command: s
     assert done.status == 0 and "cursor" in done.out
 
 
-def test_the_error_for_the_nonexistent_command_keep_suggests_alternatives(shell: Shell) -> None:
+def test_the_error_for_the_unknown_command_keep_names_the_right_commands(shell: Shell) -> None:
     done = shell.run("keep", "12345678")
 
     assert done.status == 2
@@ -131,7 +131,7 @@ def test_an_interrupted_purge_is_completed_by_the_next_purge(filled: Shell) -> N
     assert not pending.exists()
 
 
-def test_a_purge_confirmed_by_code_never_prints_the_erased_words(filled: Shell) -> None:
+def test_purge_with_a_confirmation_code_never_prints_the_erased_words(filled: Shell) -> None:
     filled.remember("The gate opens with tangerine-walrus")
     filled.remember("Tangerine-Walrus is what the shop is called")
 
@@ -153,7 +153,7 @@ def test_a_purge_confirmed_by_code_never_prints_the_erased_words(filled: Shell) 
     assert b"tangerine-walrus" not in bytes_of(filled).lower()
 
 
-def test_purge_refuses_a_short_word_and_option_exact_requires_purge(filled: Shell) -> None:
+def test_purge_refuses_a_short_word_and_forget_refuses_exact_without_purge(filled: Shell) -> None:
     short = filled.run("forget", "1M", "--purge", "--yes")
     stray = filled.run("forget", "offset", "--exact")
 
@@ -162,7 +162,7 @@ def test_purge_refuses_a_short_word_and_option_exact_requires_purge(filled: Shel
     assert LESSON.encode() in bytes_of(filled)
 
 
-def test_purge_exits_with_code_1_if_another_project_contains_the_words(filled: Shell) -> None:
+def test_purge_exits_with_code_1_if_the_words_remain_in_another_project(filled: Shell) -> None:
     here = filled.project
     filled.project = filled.user_home.parent / "forum"
     (filled.project / ".git").mkdir(parents=True)
@@ -178,7 +178,7 @@ def test_purge_exits_with_code_1_if_another_project_contains_the_words(filled: S
     assert b"tangerine-walrus" not in bytes_of(filled)
 
 
-def test_purge_by_id_reports_texts_that_are_too_short_to_search_for(filled: Shell) -> None:
+def test_purge_by_id_reports_how_many_texts_were_too_short_to_search(filled: Shell) -> None:
     id_ = filled.remember("Postgres")["id"]
 
     done = filled.run("forget", id_, "--purge", "--yes")
@@ -230,7 +230,9 @@ def test_repeating_a_purge_interrupted_by_ctrl_c_completes_the_purge(
     assert LESSON.encode() not in bytes_of(filled)
 
 
-def test_purge_with_yes_computes_no_preview(filled: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_purge_with_yes_does_not_compute_a_preview(
+    filled: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
     previews: list[object] = []
     monkeypatch.setattr(purging, "preview", lambda *asked: previews.append(asked))
 

@@ -53,7 +53,7 @@ def test_aliases_can_be_added_listed_and_removed(filled: Shell) -> None:
     assert "Postgres" in filled.run("alias", "PostgreSQL").out
 
 
-def test_alias_refuses_names_of_other_entities_and_adds_the_other_aliases(filled: Shell) -> None:
+def test_alias_adds_new_names_and_refuses_names_of_other_entities(filled: Shell) -> None:
     given = filled.run("alias", "PostgreSQL", "mongo-db", "PG", "", "Postgres")
     again = filled.run("alias", "PostgreSQL", "PG", "MongoDB", "--json").json[0]
 

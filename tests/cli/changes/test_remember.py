@@ -27,7 +27,7 @@ def test_br_11_a_decision_is_stored_in_graph_journal_and_memory_md(shell: Shell)
     assert BR_11 in shell.notes.read_text("utf-8")
 
 
-def test_br_15_options_success_failed_and_global_set_outcome_type_and_scope(shell: Shell) -> None:
+def test_br_15_success_failed_and_global_options_set_outcome_and_scope(shell: Shell) -> None:
     plain = shell.remember("Use PostgreSQL for the orders")
     success = shell.remember("--success", "Cursor-based pagination scales for 2M+ rows")
     failed = shell.remember("--failed", "Offset pagination caused timeouts at 1M rows")
@@ -85,7 +85,7 @@ def test_remember_lists_the_new_entities_and_the_tiers_written(shell: Shell) -> 
     assert "graph, decisions.jsonl, MEMORY.md" in done.out
 
 
-def test_remember_lists_new_and_known_entities_separately_and_counts_observations(
+def test_remember_reports_new_entities_known_entities_and_observations(
     shell: Shell,
 ) -> None:
     first = shell.remember(BR_11)
@@ -111,7 +111,7 @@ def test_remembering_the_same_text_twice_reports_no_new_entities(shell: Shell) -
     assert again["known_entities"] == ["cursor-pagination", "list-endpoints", "shop"]
 
 
-def test_option_instead_of_replaces_only_the_memory_with_the_given_id(shell: Shell) -> None:
+def test_remember_replaces_a_memory_only_with_the_option_instead_of(shell: Shell) -> None:
     old = shell.remember("We use MongoDB for the orders")
 
     beside = shell.remember("We moved from MongoDB to PostgreSQL for the orders")
@@ -137,7 +137,7 @@ def test_a_conflicting_decision_is_shown_with_the_command_that_replaces_it(shell
     assert done["opposite"] == []
 
 
-def test_option_instead_of_refuses_a_memory_of_another_scope(shell: Shell) -> None:
+def test_remember_with_instead_of_refuses_a_memory_of_another_scope(shell: Shell) -> None:
     old = shell.remember("--scope", "user", "I use npm")
 
     done = shell.run("remember", "Use pnpm", "--instead-of", old["short_id"])
@@ -156,7 +156,7 @@ def test_remember_accepts_the_type_names_rule_fact_and_fix(shell: Shell) -> None
     assert shell.run("recall", "The rule", "type:rule", "--json").json["total_results"] == 1
 
 
-def test_options_when_and_also_are_stored_and_recall_finds_words_of_also(shell: Shell) -> None:
+def test_recall_finds_a_memory_by_words_given_with_the_option_also(shell: Shell) -> None:
     record = shell.remember(
         *("--when", "npm run dev", "--also", "hot reload"), "Never start the server"
     )
@@ -226,7 +226,7 @@ def test_a_reason_over_the_limit_is_cut_with_a_notice(shell: Shell) -> None:
     assert "the reason has 35999 characters and was cut" in done.err
 
 
-def test_remember_stores_a_failure_without_a_lesson_and_requests_the_lesson(shell: Shell) -> None:
+def test_remember_shows_a_command_that_adds_the_missing_lesson_to_a_failure(shell: Shell) -> None:
     text = "Offset pagination doesn't scale"
 
     shown = shell.run("remember", "--failed", text).out
@@ -329,7 +329,7 @@ def test_an_earlier_decision_is_shown_when_a_failure_is_remembered(shell: Shell)
     assert [(o["id"], o["outcome"]) for o in failed["opposite"]] == [(chosen["id"], "decision")]
 
 
-def test_the_same_text_with_the_opposite_outcome_is_a_separate_memory(shell: Shell) -> None:
+def test_success_and_failure_of_the_same_text_are_separate_memories(shell: Shell) -> None:
     worked = shell.remember("--success", "Retrying the upload three times")
 
     failed = shell.remember("--failed", "Retrying the upload three times")
@@ -348,7 +348,7 @@ def test_a_secret_in_a_remembered_text_is_not_stored(shell: Shell) -> None:
     assert secret.encode() not in whole
 
 
-def test_a_record_is_queued_while_the_graph_cannot_be_written(shell: Shell) -> None:
+def test_a_record_is_queued_if_the_graph_database_is_damaged(shell: Shell) -> None:
     shell.remember("Always use UTC in the logs")
     shell.database.write_bytes(b"no database " * 400)
     for ending in ("-wal", "-shm"):
@@ -402,7 +402,7 @@ def test_remember_redacts_a_secret_but_refuses_a_text_that_is_only_a_secret(shel
 
 
 @pytest.mark.parametrize("text", ["password={}", "my password is {}", "API key: {}"])
-def test_remember_refuses_a_text_of_only_a_secret_and_its_name(shell: Shell, text: str) -> None:
+def test_remember_refuses_a_text_with_only_a_secret_and_its_label(shell: Shell, text: str) -> None:
     done = shell.run("remember", text.replace("{}", "a8" + "Kd93jfQ2x"))
 
     assert (done.status, done.out) == (2, "")
@@ -418,7 +418,7 @@ def test_remember_refuses_a_text_of_only_a_secret_and_its_name(shell: Shell, tex
         "Use `{}` as the password for Redis",
     ],
 )
-def test_a_password_appears_in_no_entity_and_no_file(shell: Shell, text: str) -> None:
+def test_a_password_in_a_sentence_is_not_stored_in_any_file(shell: Shell, text: str) -> None:
     secret = "Tulpen" + "Feld77"
 
     record = shell.remember(text.replace("{}", secret))
@@ -445,7 +445,7 @@ def test_a_lesson_over_the_limit_is_cut_with_a_notice(shell: Shell) -> None:
     assert "the lesson has 24999 characters and was cut at a word" in done.err
 
 
-def test_why_reports_that_an_undone_memory_was_removed(shell: Shell) -> None:
+def test_the_why_command_reports_that_an_undone_memory_was_removed(shell: Shell) -> None:
     kept = shell.run("remember", "Orders are numbered by year", "--json").json
     shell.run("undo", "--last")
 

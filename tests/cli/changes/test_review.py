@@ -73,7 +73,7 @@ def test_nothing_is_due_for_review_in_an_empty_memory(shell: Shell) -> None:
     assert shell.run("review", "--json").json["due"] == []
 
 
-def test_review_lists_candidates_then_contradictions_stale_memories_and_duplicates(
+def test_review_lists_candidates_first_and_duplicates_last(
     shell: Shell, filled: dict[str, str]
 ) -> None:
     names = ("candidate", "contradiction", "stale", "duplicate")
@@ -81,7 +81,7 @@ def test_review_lists_candidates_then_contradictions_stale_memories_and_duplicat
     assert due(shell) == [(name, filled[name]) for name in names]
 
 
-def test_review_shows_three_items_with_related_memories_and_counts_further_items(
+def test_review_shows_at_most_three_items_and_counts_the_others(
     shell: Shell, filled: dict[str, str]
 ) -> None:
     plain = shell.run("review").out
@@ -157,7 +157,9 @@ def test_a_memory_with_an_edited_text_is_not_stale(shell: Shell, filled: dict[st
     assert ("stale", filled["stale"]) not in due(shell)
 
 
-def test_review_holds_cannot_confirm_a_candidate(shell: Shell, filled: dict[str, str]) -> None:
+def test_review_with_holds_refuses_a_candidate_and_confirms_nothing(
+    shell: Shell, filled: dict[str, str]
+) -> None:
     done = shell.run("review", "--holds", filled["stale"], "--holds", filled["candidate"])
 
     assert (done.status, done.err.count("\n")) == (2, 1)
@@ -165,14 +167,16 @@ def test_review_holds_cannot_confirm_a_candidate(shell: Shell, filled: dict[str,
     assert ("stale", filled["stale"]) in due(shell)
 
 
-def test_purge_refuses_the_option_step(shell: Shell, filled: dict[str, str]) -> None:
+def test_purge_cannot_be_combined_with_the_step_option(
+    shell: Shell, filled: dict[str, str]
+) -> None:
     done = shell.run("forget", filled["stale"], "--purge", "--yes", "--step", "review-1")
 
     assert done.status == 2
     assert ("stale", filled["stale"]) in due(shell)
 
 
-def test_a_rule_for_a_command_that_the_user_never_typed_needs_confirmation(
+def test_a_rule_about_a_command_never_typed_by_the_user_needs_review(
     shell: Shell, memory: Memory
 ) -> None:
     evidence = {WHEN: "deploy", UNSAID: ["deploy"]}
@@ -185,7 +189,7 @@ def test_a_rule_for_a_command_that_the_user_never_typed_needs_confirmation(
     assert "tell" in shell.run("rules").out
 
 
-def test_review_refuses_an_empty_name_and_changes_nothing(tmp_path: Path) -> None:
+def test_review_refuses_an_empty_name_or_id(tmp_path: Path) -> None:
     shell = Shell(tmp_path)
     waits.bring(shell)
     before = due(shell)
@@ -196,7 +200,7 @@ def test_review_refuses_an_empty_name_and_changes_nothing(tmp_path: Path) -> Non
     assert due(shell) == before != []
 
 
-def test_shared_memories_are_due_for_review_until_confirmed_or_dropped(tmp_path: Path) -> None:
+def test_memories_shared_by_others_need_review_until_confirmed_or_dropped(tmp_path: Path) -> None:
     shell = Shell(tmp_path)
     waits.bring(shell)
     shared = [id_ for kind, id_ in due(shell) if kind == "shared"]

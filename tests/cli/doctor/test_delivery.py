@@ -43,7 +43,7 @@ def show(*entries: dict[str, Any], whole: bool = True) -> receipts.Dialogue:
     return receipts.dialogue("s-1", entries, whole=whole)
 
 
-def test_a_memory_block_beside_a_prompt_proves_delivery_to_the_model() -> None:
+def test_a_memory_block_in_the_transcript_proves_delivery_to_the_model() -> None:
     shown = show(
         said("user", ASKED, 1),
         given("UserPromptSubmit", POSTGRES, 2),
@@ -91,7 +91,7 @@ def test_prompts_are_counted_in_a_recorded_client_transcript() -> None:
     assert shown.answered_at > shown.first_at
 
 
-def test_ledger_entries_missing_from_the_transcript_are_reported_as_lost() -> None:
+def test_injected_memories_missing_from_the_transcript_are_reported_as_lost() -> None:
     shown = show(
         said("user", ASKED, 1),
         given("UserPromptSubmit", POSTGRES, 2),
@@ -106,7 +106,7 @@ def test_ledger_entries_missing_from_the_transcript_are_reported_as_lost() -> No
     assert found == (2, ["2026-03-01 10:00 UTC, session s-1: 9f9f9f9f"])
 
 
-def test_one_transcript_line_of_a_hooks_output_proves_that_all_of_it_arrived() -> None:
+def test_one_delivered_memory_proves_that_the_whole_hook_output_arrived() -> None:
     shown = show(given("SessionStart", POSTGRES, 1), said("assistant", "Hello.", 9))
     ledger = [
         ("s-1", "graph:analytics-db#12", "session", at(1)),
@@ -116,7 +116,7 @@ def test_one_transcript_line_of_a_hooks_output_proves_that_all_of_it_arrived() -
     assert receipts.lost(ledger, [shown]) == (1, [])
 
 
-def test_delivery_of_an_observation_or_relation_is_recognised_by_the_entity_name() -> None:
+def test_delivery_of_observations_and_relations_is_recognised_by_entity_name() -> None:
     block = "<memory-fabric>\n- [service · 2026-01-15 · analytics-db] It runs.\n</memory-fabric>"
     shown = show(given("UserPromptSubmit", block, 1), said("assistant", "Yes.", 9))
     ledger = [
@@ -128,7 +128,7 @@ def test_delivery_of_an_observation_or_relation_is_recognised_by_the_entity_name
     assert receipts.lost(ledger, [shown]) == (3, ["2026-03-01 10:00 UTC, session s-1: billing"])
 
 
-def test_ledger_entries_that_no_transcript_can_confirm_are_ignored() -> None:
+def test_injections_that_no_transcript_can_confirm_are_not_reported_as_lost() -> None:
     shown = show(said("user", ASKED, 5), said("assistant", "Hello.", 6), whole=False)
     ledger = [
         ("s-1", MEMORY, "prompt", at(7)),  # no answer yet

@@ -36,7 +36,7 @@ def test_doctor_shows_the_date_of_the_last_session_in_which_a_hook_ran(enabled: 
     assert seen["state"] == "ok" and any(day in seen["told"] for day in days)
 
 
-def test_doctor_fix_does_not_change_the_clients_settings(enabled: Shell) -> None:
+def test_doctor_fix_does_not_change_the_settings_of_claude_code(enabled: Shell) -> None:
     for scope in (USER, PROJECT, LOCAL):
         configure(enabled, scope, hooks=hooks_for("Stop"), disableAllHooks=True)
         settings_file(enabled, scope).chmod(0o644)
@@ -51,7 +51,7 @@ def test_doctor_fix_does_not_change_the_clients_settings(enabled: Shell) -> None
     assert after == before
 
 
-def test_doctor_shows_areas_symbols_with_labels_and_the_number_of_checks(enabled: Shell) -> None:
+def test_doctor_groups_checks_by_area_and_ends_with_a_summary(enabled: Shell) -> None:
     enabled.database.chmod(0o644)
 
     done = enabled.run("doctor", PYTHONIOENCODING="utf-8")
@@ -111,7 +111,7 @@ def test_doctor_prove_fails_when_the_plugin_folder_is_missing(tmp_path: Path, sh
         ),
     ],
 )
-def test_a_broken_module_of_the_plugin_fails_the_canary_checks_that_need_it(
+def test_a_broken_module_fails_only_the_doctor_checks_that_need_it(
     shell: Shell, tmp_path: Path, modules: tuple[str, ...], faults: set[str]
 ) -> None:
     root = tmp_path / "broken"

@@ -25,7 +25,7 @@ from cli.shell import ROOT, Shell
 from memory_fabric.hooks.table import HANDLERS
 
 
-def test_doctor_accepts_an_enabled_plugin_and_assigns_an_area_to_each_check(enabled: Shell) -> None:
+def test_doctor_accepts_an_enabled_plugin_and_groups_checks_in_four_areas(enabled: Shell) -> None:
     checks = look(enabled)
 
     assert checks["hooks"]["state"] == "ok" and PLUGIN in checks["hooks"]["told"]
@@ -57,7 +57,7 @@ def test_doctor_applies_local_settings_over_project_settings(enabled: Shell) -> 
 
 
 @pytest.mark.parametrize("scope", [USER, PROJECT, LOCAL])
-def test_hooks_in_each_settings_file_are_found_and_missing_events_are_listed(
+def test_doctor_finds_hooks_in_every_settings_file_and_lists_missing_events(
     shell: Shell, scope: str
 ) -> None:
     configure(shell, scope, hooks=hooks_for("SessionStart", "UserPromptSubmit"))
@@ -125,7 +125,7 @@ def test_a_plugin_whose_folder_has_moved_is_reported(enabled: Shell, tmp_path: P
     assert moved["remedy"].endswith(f"claude plugin marketplace add {ROOT}")
 
 
-def test_manual_hooks_beside_the_plugin_are_reported_as_running_twice(enabled: Shell) -> None:
+def test_doctor_warns_that_manual_hooks_run_twice_if_the_plugin_is_enabled(enabled: Shell) -> None:
     configure(enabled, PROJECT, hooks=hooks_for(*HANDLERS))
 
     check = look(enabled)["hooks"]
@@ -142,7 +142,7 @@ def test_doctor_warns_about_a_plugin_enabled_from_two_sources(enabled: Shell) ->
     assert check["state"] == "warning" and "memory-fabric@another" in check["told"]
 
 
-def test_differing_hooks_in_two_settings_files_are_reported_as_running_twice(shell: Shell) -> None:
+def test_doctor_warns_if_two_settings_files_contain_different_hooks(shell: Shell) -> None:
     configure(shell, USER, hooks=hooks_for(*HANDLERS))
     configure(shell, PROJECT, hooks=hooks_for(*HANDLERS))
     alike = look(shell)["hooks"]
@@ -171,7 +171,9 @@ def test_doctor_reports_a_settings_file_with_invalid_json(enabled: Shell) -> Non
 
 
 @pytest.mark.parametrize("scope", [USER, PROJECT, LOCAL])
-def test_another_server_named_memory_is_reported_with_its_scope(enabled: Shell, scope: str) -> None:
+def test_doctor_reports_the_scope_of_another_server_named_memory(
+    enabled: Shell, scope: str
+) -> None:
     known = {"mcpServers": {"memory": OTHER_SERVER}}
     if scope == PROJECT:
         (enabled.project / ".mcp.json").write_text(json.dumps(known), "utf-8")
@@ -220,7 +222,7 @@ def test_a_permission_rule_that_denies_memory_tools_is_reported(enabled: Shell, 
     assert check["state"] == "warning" and rule in check["told"] and "rm:" not in check["told"]
 
 
-def test_doctor_warns_about_permission_rules_for_a_removed_server(enabled: Shell) -> None:
+def test_doctor_warns_about_permission_rules_for_a_missing_server(enabled: Shell) -> None:
     configure(enabled, PROJECT, permissions={"allow": ["mcp__memory__read_graph"]})
     stale = look(enabled)["permission rules"]
     known = {"mcpServers": {"memory": OUR_SERVER}}
@@ -231,7 +233,7 @@ def test_doctor_warns_about_permission_rules_for_a_removed_server(enabled: Shell
     assert used["state"] == "ok"
 
 
-def test_doctor_reports_variables_that_disable_or_redirect_memory(enabled: Shell) -> None:
+def test_doctor_warns_about_variables_that_disable_or_relocate_memory(enabled: Shell) -> None:
     configure(enabled, PROJECT, env={"MEMORY_FABRIC": "off"})
     off = look(enabled)["variables"]
     configure(enabled, PROJECT)
@@ -257,7 +259,7 @@ def test_a_named_pipe_as_settings_file_is_reported_without_blocking_doctor(enabl
     assert check["state"] == "fault" and str(settings_file(enabled, PROJECT)) in check["told"]
 
 
-def test_doctor_warns_that_the_clients_own_memory_is_disabled(enabled: Shell) -> None:
+def test_doctor_warns_if_automatic_memory_is_disabled_in_claude_code(enabled: Shell) -> None:
     configure(enabled, LOCAL, autoMemoryEnabled=False)
 
     checks = look(enabled)
@@ -295,7 +297,7 @@ def test_the_version_of_the_client_is_read_from_its_newest_transcript(
         ({}, "no promptSource, turnOrigin, wakeupSource"),
     ],
 )
-def test_unknown_origin_fields_of_prompts_are_reported_with_their_effect_on_trust(
+def test_doctor_warns_if_the_origin_of_prompts_cannot_be_recognised(
     enabled: Shell, marks: dict[str, str], named: str
 ) -> None:
     check = newest_prompt(enabled, "2.2.0", **marks)
@@ -315,9 +317,7 @@ def test_doctor_warns_about_hooks_set_up_without_the_mcp_server(shell: Shell) ->
 
 
 @pytest.mark.parametrize(("ways", "state"), [("", "ok"), ("W" * 30, "ok"), ("N" * 30, "warning")])
-def test_doctor_reports_why_hooks_were_not_answered_by_a_server(
-    shell: Shell, ways: str, state: str
-) -> None:
+def test_doctor_warns_if_no_server_answers_the_hooks(shell: Shell, ways: str, state: str) -> None:
     (shell.memory / "live").mkdir(parents=True)
     (shell.memory / "live" / "ways").write_text(ways)
 

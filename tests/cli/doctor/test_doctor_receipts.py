@@ -143,7 +143,7 @@ def test_an_injected_memory_missing_from_the_transcript_is_a_fault(decided: Shel
     assert short_id(decided) in check["details"][0] and "timeout" in check["remedy"]
 
 
-def test_doctor_only_warns_if_one_of_several_deliveries_is_missing(decided: Shell) -> None:
+def test_one_missing_delivery_among_several_is_only_a_warning(decided: Shell) -> None:
     for number in range(3):
         session = Conversation(decided, f"session-{number}")
         session.asks(ASKED, "PostgreSQL.", delivered=number > 0)
@@ -154,7 +154,7 @@ def test_doctor_only_warns_if_one_of_several_deliveries_is_missing(decided: Shel
     assert "Esc" in check["remedy"]
 
 
-def test_sessions_in_which_no_hook_ran_are_counted_with_a_remedy(decided: Shell) -> None:
+def test_doctor_counts_sessions_in_which_no_hook_ran(decided: Shell) -> None:
     Conversation(decided, "session-1").asks(ASKED, "PostgreSQL.")
     Conversation(decided, "session-2", hooked=False).asks(ASKED, "I do not know.")
 
@@ -165,7 +165,7 @@ def test_sessions_in_which_no_hook_ran_are_counted_with_a_remedy(decided: Shell)
     assert "again" in check["remedy"]
 
 
-def test_doctor_only_warns_of_missing_hooks_if_a_later_session_ran_them(
+def test_missing_hooks_are_only_a_warning_if_they_ran_in_a_later_session(
     decided: Shell,
 ) -> None:
     Conversation(decided, "session-1").asks(ASKED, "PostgreSQL.")
@@ -184,7 +184,7 @@ def test_sessions_before_the_installation_are_not_checked_for_hooks(decided: She
     assert check["state"] == "ok" and "1 session" in check["told"]
 
 
-def test_if_no_hook_ever_ran_sessions_since_the_installation_are_checked(decided: Shell) -> None:
+def test_sessions_since_installation_are_checked_even_if_no_hook_ever_ran(decided: Shell) -> None:
     plugins = decided.user_home / ".claude/plugins"
     plugins.mkdir(parents=True)
     entry = {"scope": "user", "installedAt": timestamp(time.time() - 60)}
@@ -197,7 +197,7 @@ def test_if_no_hook_ever_ran_sessions_since_the_installation_are_checked(decided
     assert check["state"] == "fault" and "1 of 1 session" in check["told"]
 
 
-def test_sessions_without_hooks_are_not_a_fault_while_memory_is_off(decided: Shell) -> None:
+def test_sessions_without_hooks_are_accepted_while_memory_is_switched_off(decided: Shell) -> None:
     Conversation(decided, "session-1").asks(ASKED, "PostgreSQL.")
     Conversation(decided, "session-2", hooked=False).asks(ASKED, "I do not know.")
     decided.run("off", "--here")

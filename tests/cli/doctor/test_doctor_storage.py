@@ -56,7 +56,7 @@ def test_doctor_fix_keeps_the_permissions_that_git_set_on_a_shared_journal(enabl
     assert fixed["state"] == "ok" and path.stat().st_mode & 0o777 == 0o644
 
 
-def test_a_journal_committed_to_git_may_be_readable_by_other_users(enabled: Shell) -> None:
+def test_doctor_accepts_a_git_tracked_journal_readable_by_other_users(enabled: Shell) -> None:
     folder = enabled.project / ".claude/memory"
     (folder / ".gitignore").write_text("*\n!decisions.jsonl\n", "utf-8")
     (folder / "decisions.jsonl").chmod(0o644)
@@ -146,7 +146,7 @@ def test_doctor_warns_about_an_old_backup(enabled: Shell) -> None:
     assert old["state"] == "warning" and "20 days old" in old["told"]
 
 
-def test_the_backup_of_a_large_database_may_be_older_before_doctor_warns(enabled: Shell) -> None:
+def test_doctor_accepts_an_older_backup_of_a_large_database(enabled: Shell) -> None:
     ago = time.time() - 9 * 86400
     for path in enabled.run("backup", "--json").json["made"]:
         os.utime(path, (ago, ago))

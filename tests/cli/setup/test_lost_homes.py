@@ -53,7 +53,7 @@ def desk(
     return desk
 
 
-def test_project_adopt_restores_the_records_of_a_deleted_home_folder(desk: Desk) -> None:
+def test_the_project_adopt_command_restores_records_of_a_deleted_memory_folder(desk: Desk) -> None:
     assert desk.run("remember", SAID)[0] == 0
     [before] = desk.records()
     shutil.rmtree(desk.fabric_home)
@@ -81,7 +81,7 @@ def test_project_adopt_restores_the_records_of_a_deleted_home_folder(desk: Desk)
     assert desk.run("project", "adopt")[0] == 3
 
 
-def test_the_model_cannot_run_project_adopt_but_the_user_can(
+def test_only_the_user_can_run_the_project_adopt_command(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk.run("remember", SAID)
@@ -98,7 +98,7 @@ def test_the_model_cannot_run_project_adopt_but_the_user_can(
     assert [record.what for record in desk.records()] == [SAID]
 
 
-def test_project_adopt_restores_only_the_users_own_shared_decisions(desk: Desk) -> None:
+def test_the_project_adopt_command_restores_only_the_users_own_decisions(desk: Desk) -> None:
     desk.run("share", "on", "--yes")
     desk.run("remember", SAID)
     with desk.journal.open("a") as stream:
@@ -134,7 +134,7 @@ def test_repair_restores_records_that_only_the_journal_contains(desk: Desk) -> N
     assert desk.records() == before
 
 
-def test_the_first_session_in_a_renamed_folder_shows_the_old_path(desk: Desk) -> None:
+def test_the_first_session_in_a_renamed_folder_mentions_the_old_path(desk: Desk) -> None:
     desk.run("remember", SAID)
     desk.project = desk.project.rename(desk.project.parent / "blog2")
     desk.environ["CLAUDE_PROJECT_DIR"] = str(desk.project)
@@ -145,7 +145,7 @@ def test_the_first_session_in_a_renamed_folder_shows_the_old_path(desk: Desk) ->
     assert [record.what for record in desk.records()] == [SAID]
 
 
-def test_check_and_doctor_compare_the_registry_with_the_projects_own_files(desk: Desk) -> None:
+def test_check_and_doctor_report_differences_between_registry_and_projects(desk: Desk) -> None:
     desk.run("remember", SAID)
     home, other = str(desk.fabric_home), desk.project.parent / "other"
     other.mkdir()

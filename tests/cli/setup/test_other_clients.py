@@ -51,7 +51,9 @@ def commands_in(path: Path) -> list[tuple[str, dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("client", OF_JSON)
-def test_every_hook_sets_its_client_and_has_an_event_handler(shell: Shell, client: str) -> None:
+def test_setup_writes_hooks_that_name_their_client_and_have_a_handler(
+    shell: Shell, client: str
+) -> None:
     done = shell.run("setup", "--client", client, "--yes")
 
     path = shell.user_home / PLACES[client]
@@ -67,7 +69,7 @@ def test_every_hook_sets_its_client_and_has_an_event_handler(shell: Shell, clien
 
 
 @pytest.mark.parametrize("client", sorted(PLACES))
-def test_a_second_setup_has_nothing_to_do(shell: Shell, client: str) -> None:
+def test_setup_of_a_client_changes_nothing_the_second_time(shell: Shell, client: str) -> None:
     path = shell.user_home / PLACES[client]
     shell.run("setup", "--client", client, "--yes")
     before = path.read_bytes()
@@ -109,7 +111,9 @@ def test_setup_adds_the_server_to_codex_and_remove_restores_the_file(
 
 
 @pytest.mark.parametrize("client", ["codex", "qwen"])
-def test_a_foreign_server_named_memory_is_not_replaced(shell: Shell, client: str) -> None:
+def test_setup_of_a_client_does_not_replace_a_foreign_server_named_memory(
+    shell: Shell, client: str
+) -> None:
     name = "config.toml" if client == "codex" else "settings.json"
     path = shell.user_home / f".{client}" / name
     path.parent.mkdir()
@@ -133,7 +137,7 @@ def test_setup_for_qwen_adds_the_server_and_the_hooks(shell: Shell) -> None:
 
 @pytest.mark.parametrize("before", [None, b"", b"{}", USERS, FLAT])
 @pytest.mark.parametrize("client", OF_JSON)
-def test_remove_restores_the_file_byte_for_byte(
+def test_setup_remove_restores_the_file_of_a_client_byte_for_byte(
     shell: Shell, client: str, before: bytes | None
 ) -> None:
     path = shell.user_home / PLACES[client]
@@ -151,7 +155,7 @@ def test_remove_restores_the_file_byte_for_byte(
     assert path.parent.exists() == (before is not None)
 
 
-def test_remove_without_a_client_restores_the_files_of_all_clients(shell: Shell) -> None:
+def test_setup_remove_without_a_client_restores_the_files_of_all_clients(shell: Shell) -> None:
     paths = {client: shell.user_home / PLACES[client] for client in OF_JSON}
     for client, path in paths.items():
         if client != "codex":  # whose folder and file are new
@@ -168,7 +172,7 @@ def test_remove_without_a_client_restores_the_files_of_all_clients(shell: Shell)
 
 
 @pytest.mark.parametrize(("client", "users"), [("codex", USERS), ("cursor", FLAT)])
-def test_remove_deletes_only_our_hooks_from_a_changed_file(
+def test_setup_remove_deletes_only_our_hooks_from_a_changed_client_file(
     shell: Shell, client: str, users: bytes
 ) -> None:
     path = shell.user_home / PLACES[client]
@@ -183,7 +187,7 @@ def test_remove_deletes_only_our_hooks_from_a_changed_file(
     assert json.loads(path.read_bytes()) == json.loads(users)
 
 
-def test_hook_timeouts_use_the_unit_and_limit_of_each_client(shell: Shell) -> None:
+def test_hook_timeouts_respect_the_unit_and_the_limit_of_each_client(shell: Shell) -> None:
     for client in ("codex", "qwen", "gemini", "cursor"):
         shell.run("setup", "--client", client, "--yes")
 
@@ -219,7 +223,9 @@ def test_the_hooks_file_for_cursor_contains_its_version(shell: Shell) -> None:
     assert json.loads((shell.user_home / PLACES["cursor"]).read_bytes())["version"] == 1
 
 
-def test_the_option_file_sets_where_hooks_are_written(shell: Shell, tmp_path: Path) -> None:
+def test_setup_writes_hooks_to_the_path_given_with_the_option_file(
+    shell: Shell, tmp_path: Path
+) -> None:
     path = tmp_path / "repository/.codex/hooks.json"
 
     done = shell.run("setup", "--client", "codex", "--file", str(path), "--yes")

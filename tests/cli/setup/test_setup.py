@@ -60,7 +60,7 @@ def test_setup_writes_the_plugins_hooks_with_the_launchers_absolute_path(
     assert hooks_in(settings) == expected_hooks()
 
 
-def test_a_second_setup_has_nothing_to_do(shell: Shell, settings: Path) -> None:
+def test_setup_changes_nothing_the_second_time(shell: Shell, settings: Path) -> None:
     shell.run("setup", "--yes")
     before = settings.read_bytes()
 
@@ -86,7 +86,7 @@ def test_a_settings_path_to_a_pipe_or_folder_is_refused(shell: Shell, settings: 
 
 
 @pytest.mark.parametrize("before", [None, b"", b"{}", b"{ }\n", b'\xef\xbb\xbf{"a": 1}', ODD])
-def test_remove_restores_the_file_byte_for_byte(
+def test_setup_remove_restores_the_settings_file_byte_for_byte(
     shell: Shell, settings: Path, before: bytes | None
 ) -> None:
     if before is not None:
@@ -133,7 +133,9 @@ def test_setup_leaves_all_other_settings_bytes_unchanged(shell: Shell, settings:
     assert hooks_in(settings)["Stop"][1:] == expected_hooks()["Stop"]
 
 
-def test_remove_deletes_only_our_hooks_from_a_changed_file(shell: Shell, settings: Path) -> None:
+def test_setup_remove_deletes_only_our_hooks_from_a_changed_settings_file(
+    shell: Shell, settings: Path
+) -> None:
     settings.write_bytes(ODD)
     shell.run("setup", "--yes")
     settings.write_bytes(settings.read_bytes().replace(b'"opus"', b'"sonnet"'))
@@ -157,7 +159,7 @@ def test_hooks_of_a_moved_installation_are_replaced(shell: Shell, settings: Path
     assert hooks_in(settings) == expected_hooks()
 
 
-def test_setup_remove_also_deletes_hooks_that_the_user_added(shell: Shell, settings: Path) -> None:
+def test_setup_remove_also_deletes_hooks_added_by_hand(shell: Shell, settings: Path) -> None:
     settings.write_text(json.dumps({"hooks": expected_hooks(), "model": "x"}), "utf-8")
 
     again = shell.run("setup")
@@ -193,7 +195,7 @@ def test_setup_refuses_invalid_json_settings_and_shows_the_line_number(
 
 @pytest.mark.parametrize("on", [True, False])
 @pytest.mark.parametrize("where", ["user", "local"])
-def test_setup_adds_hooks_to_an_enabled_plugin_only_with_the_option_force(
+def test_setup_refuses_hooks_next_to_an_enabled_plugin_unless_forced(
     shell: Shell, settings: Path, where: str, on: bool
 ) -> None:
     enabled = json.dumps({"enabledPlugins": {"memory-fabric@memory-fabric": on}})
@@ -243,7 +245,7 @@ def test_setup_adds_the_server_to_the_projects_file_and_remove_restores_it(shell
     assert servers.read_bytes() == b'{"mcpServers":{"other":{"command":"x"}}}\r\n'
 
 
-def test_a_foreign_server_named_memory_makes_setup_write_nothing(shell: Shell) -> None:
+def test_setup_writes_nothing_if_another_server_is_named_memory(shell: Shell) -> None:
     servers = shell.project / ".mcp.json"
     servers.write_bytes(b'{"mcpServers": {"memory": {"command": "npx"}}}')
 
@@ -278,7 +280,7 @@ def test_setup_writes_claude_json_to_the_folder_in_claude_config_dir(shell: Shel
     assert not (shell.user_home / ".claude.json").exists()
 
 
-def test_setup_of_local_settings_shows_the_claude_command_that_adds_the_server(
+def test_setup_of_local_settings_prints_the_command_that_adds_the_server(
     shell: Shell,
 ) -> None:
     done = shell.run("setup", "--settings", "local", "--yes")
@@ -286,7 +288,7 @@ def test_setup_of_local_settings_shows_the_claude_command_that_adds_the_server(
     assert f"  claude mcp add --scope local memory -- {ROOT}/bin/memory-fabric mcp\n" in done.out
 
 
-def test_setup_writes_only_hooks_with_no_mcp_or_if_the_server_name_is_taken(
+def test_setup_adds_no_server_with_option_no_mcp_or_if_the_name_is_taken(
     shell: Shell, settings: Path
 ) -> None:
     own = shell.user_home / ".claude.json"
@@ -299,7 +301,9 @@ def test_setup_writes_only_hooks_with_no_mcp_or_if_the_server_name_is_taken(
     assert done.status == 0 and "npx" in own.read_text("utf-8")
 
 
-def test_setup_with_json_only_previews_unless_yes_is_given(shell: Shell, settings: Path) -> None:
+def test_setup_with_json_writes_nothing_without_the_option_yes(
+    shell: Shell, settings: Path
+) -> None:
     preview = shell.run("setup", "--json").json
     before = settings.exists()
     done = shell.run("setup", "--json", "--yes").json
@@ -402,7 +406,7 @@ def test_a_command_link_to_a_deleted_installation_is_replaced(shell: Shell, tmp_
     assert link.readlink() == ROOT / "bin" / "memory-fabric"
 
 
-def test_setup_run_from_the_plugin_cache_refuses_hooks_and_warns_about_the_link(
+def test_setup_from_the_plugin_cache_refuses_hooks_and_warns_about_links(
     shell: Shell, settings: Path
 ) -> None:
     copy = settings.parent / "plugins" / "cache" / "memory-fabric" / "1.0"

@@ -134,7 +134,9 @@ def test_uninstall_leaves_a_settings_file_with_comments_unchanged(filled: Shell)
 
 
 @pytest.mark.parametrize("keep", ["memory", "notes", "folders"])
-def test_uninstall_purge_keeps_only_the_data_of_a_keep_option(filled: Shell, keep: str) -> None:
+def test_uninstall_purge_with_a_keep_option_deletes_all_other_data(
+    filled: Shell, keep: str
+) -> None:
     done = filled.run("uninstall", "--purge", f"--keep-{keep}", "--yes", "--json")
 
     left = {
@@ -147,7 +149,7 @@ def test_uninstall_purge_keeps_only_the_data_of_a_keep_option(filled: Shell, kee
     assert done.json["done"] is True
 
 
-def test_uninstall_with_json_but_not_yes_only_lists_what_would_be_deleted(filled: Shell) -> None:
+def test_uninstall_json_without_yes_lists_files_and_deletes_nothing(filled: Shell) -> None:
     filled.run("setup", "--yes")
 
     told = filled.run("uninstall", "--purge", "--json").json
@@ -279,7 +281,9 @@ def test_uninstall_purge_refuses_a_folder_with_other_files(shell: Shell) -> None
     assert everything(shell.user_home) == before
 
 
-def test_purge_refuses_a_folder_that_only_contains_a_folder_named_projects(shell: Shell) -> None:
+def test_uninstall_purge_refuses_an_unrelated_folder_with_a_projects_subfolder(
+    shell: Shell,
+) -> None:
     work = shell.user_home / "work"
     (work / "projects").mkdir(parents=True)
     (work / "letter").write_text("dear", "utf-8")

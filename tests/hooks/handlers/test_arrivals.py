@@ -90,7 +90,9 @@ def test_a_session_start_reports_new_team_records_once_a_day(
     assert hooks.log == []
 
 
-def test_received_records_are_reported_only_at_attended_new_starts(hooks: HookRunner) -> None:
+def test_new_team_records_are_reported_only_when_a_person_starts_a_new_session(
+    hooks: HookRunner,
+) -> None:
     start(hooks, "before")
     say(hooks, "bob", "The shop has one database")
 

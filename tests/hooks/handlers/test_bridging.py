@@ -57,7 +57,7 @@ LINKED = (
 )
 
 
-def test_entities_relations_and_observations_are_mirrored_with_the_trust_level_tool(
+def test_data_sent_to_another_memory_server_is_copied_and_marked_as_from_a_tool(
     client: SimulatedClient,
 ) -> None:
     all_three(client)
@@ -80,7 +80,9 @@ def test_mirroring_the_same_data_again_changes_nothing(client: SimulatedClient) 
     assert (rows(client, OBSERVED), rows(client, LINKED), rows(client, changes)) == before
 
 
-def test_a_new_entity_is_mirrored_together_with_a_known_one(client: SimulatedClient) -> None:
+def test_a_new_entity_is_copied_even_if_its_call_repeats_a_known_entity(
+    client: SimulatedClient,
+) -> None:
     all_three(client)
 
     more = {**ENTITY, "observations": ["written in Go", "runs in Frankfurt"]}

@@ -22,7 +22,9 @@ def statuses(client: SimulatedClient) -> list[str]:
     return [r.status for r in client.records("1")]
 
 
-def test_a_statement_nobody_noted_becomes_a_candidate_with_context(client: SimulatedClient) -> None:
+def test_a_user_statement_without_a_note_is_kept_as_a_candidate_with_its_context(
+    client: SimulatedClient,
+) -> None:
     client.say("assistant", "I have started the dev server on port 3000.")
     client.fire("Stop", last_assistant_message="I have started the dev server on port 3000.")
     hear(client)
@@ -106,7 +108,7 @@ def test_a_candidate_counts_the_sessions_in_which_it_is_stated_again(
     assert record.evidence["again"] == 2
 
 
-def test_a_user_statement_of_an_existing_note_counts_as_a_repetition(
+def test_a_note_counts_as_repeated_if_the_user_states_it_again(
     client: SimulatedClient,
 ) -> None:
     rule = "The dev server is started by the user himself on his own machine"
@@ -117,7 +119,7 @@ def test_a_user_statement_of_an_existing_note_counts_as_a_repetition(
     assert statuses(client) == ["active"]
 
 
-def test_a_repeated_note_is_counted_even_if_its_session_was_shown_the_record(
+def test_a_repeated_note_counts_even_if_the_session_had_been_shown_the_first_one(
     client: SimulatedClient,
 ) -> None:
     rule = "The dev server is started by the user himself on his own machine"
@@ -137,7 +139,7 @@ def test_repeating_a_candidate_in_other_sessions_does_not_make_it_a_record(
     assert statuses(client) == ["candidate"]
 
 
-def test_a_note_with_the_same_words_makes_a_candidate_a_record(client: SimulatedClient) -> None:
+def test_a_candidate_becomes_a_record_if_a_note_has_the_same_words(client: SimulatedClient) -> None:
     hear(client)
     client.note("rule", SAID, session="session-2")
 
@@ -145,7 +147,7 @@ def test_a_note_with_the_same_words_makes_a_candidate_a_record(client: Simulated
     assert (record.status, record.trust) == ("active", "user")
 
 
-def test_a_note_citing_a_candidate_replaces_that_candidate_with_user_trust(
+def test_a_note_that_cites_a_candidate_replaces_it_and_gets_the_users_trust(
     client: SimulatedClient,
 ) -> None:
     hear(client)
@@ -158,7 +160,7 @@ def test_a_note_citing_a_candidate_replaces_that_candidate_with_user_trust(
     assert record.evidence["quotation"] == candidate.what
 
 
-def test_a_note_citing_an_unrelated_candidate_is_shown_with_the_users_words(
+def test_a_note_that_cites_an_unrelated_candidate_is_shown_with_the_cited_words(
     client: SimulatedClient,
 ) -> None:
     hear(client)
@@ -210,7 +212,7 @@ def test_candidates_expire_and_records_do_not(client: SimulatedClient) -> None:
     assert statuses(client) == ["candidate", "active"]
 
 
-def test_undo_turns_a_noted_candidate_back_into_a_candidate(client: SimulatedClient) -> None:
+def test_undo_of_a_note_turns_its_record_back_into_a_candidate(client: SimulatedClient) -> None:
     hear(client)
     client.note("rule", SAID, session="session-2")
     memory = client.memory()
@@ -231,7 +233,9 @@ def test_a_rebuilt_database_contains_the_same_candidates(client: SimulatedClient
     assert statuses(client) == ["candidate"]
 
 
-def test_a_statement_with_a_secret_gets_no_cue_and_no_candidate(client: SimulatedClient) -> None:
+def test_a_statement_with_a_secret_is_neither_suggested_as_a_note_nor_stored(
+    client: SimulatedClient,
+) -> None:
     secret = 2 * ("Kol1" + "bri") + "!"
 
     cue = client.prompt(f"there is a local server. let's use sa / {secret} to connect.")

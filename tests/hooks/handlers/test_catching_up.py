@@ -42,7 +42,7 @@ class TestCatchUp:
         assert row(client, "session-1")[1] != ""
         assert "transcript" not in client.log
 
-    def test_a_moved_transcript_is_found_in_the_folder_of_the_new_sessions_transcript(
+    def test_a_moved_transcript_is_found_beside_the_transcript_of_the_new_session(
         self, client: SimulatedClient, tmp_path: Path
     ) -> None:
         client.fire("UserPromptSubmit", prompt="Look at the pool")

@@ -78,7 +78,7 @@ def test_the_load_command_flags_records_of_changed_files(client: SimulatedClient
     assert "(deploy.sh has changed since)" in client.command("load").stdout
 
 
-def test_a_compaction_restores_the_record_of_a_changed_file_with_the_flag(
+def test_a_record_restored_after_a_compaction_is_flagged_if_its_file_has_changed(
     named: SimulatedClient,
 ) -> None:
     edit(named)

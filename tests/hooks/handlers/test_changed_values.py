@@ -48,7 +48,7 @@ def test_a_notice_asks_which_of_two_contradicting_values_is_valid(client: Simula
     assert f"`replace {new}` or `keep {old}`" in notice
 
 
-def test_memory_md_and_session_start_omit_a_rule_contradicted_by_a_newer_one(
+def test_an_older_contradicted_rule_is_hidden_from_memory_md_and_session_start(
     client: SimulatedClient,
 ) -> None:
     said_twice(client, kind="rule")
@@ -61,7 +61,7 @@ def test_memory_md_and_session_start_omit_a_rule_contradicted_by_a_newer_one(
 
 
 @pytest.mark.parametrize("quotation", [None, ""])
-def test_a_session_start_shows_a_newer_fact_before_the_contradicted_decision(
+def test_a_session_start_shows_a_newer_fact_before_the_older_decision_it_contradicts(
     client: SimulatedClient, quotation: str | None
 ) -> None:
     client.note("decision", OLD, quotation, session="session-1")
@@ -89,7 +89,7 @@ def test_of_contradicting_values_only_the_users_newest_is_shown(client: Simulate
     assert "_fx" not in told and "_sample" not in told
 
 
-def test_a_prompt_never_gets_an_older_value_without_the_newer_one(
+def test_a_prompt_gets_only_the_newer_of_two_contradicting_values(
     client: SimulatedClient,
 ) -> None:
     client.note("fact", OLD, "", session="session-1")
@@ -103,7 +103,7 @@ def test_a_prompt_never_gets_an_older_value_without_the_newer_one(
     assert client.prompt(ASKED, "session-3") == ""
 
 
-def test_a_contradicting_assistant_note_flags_the_users_rule_in_memory_md(
+def test_memory_md_flags_a_users_rule_that_a_later_assistant_note_contradicts(
     client: SimulatedClient,
 ) -> None:
     client.note("rule", OLD, session="session-1")
@@ -125,7 +125,9 @@ def test_a_restated_older_value_counts_as_the_newest(client: SimulatedClient) ->
     assert first["text"] == OLD
 
 
-def test_the_users_choice_ends_the_contradiction_of_two_records(client: SimulatedClient) -> None:
+def test_two_contradicting_rules_are_both_shown_after_the_user_keeps_the_older(
+    client: SimulatedClient,
+) -> None:
     said_twice(client, kind="rule")
 
     client.prompt(f"keep {client.record_of(OLD).id[-8:]}", "session-3")
@@ -169,13 +171,15 @@ class TestRefuted:
 
         assert client.record_of(wrong).superseded_by == client.record_of(right).id
 
-    def test_an_unquoted_rule_does_not_supersede_a_user_rule(self, client: SimulatedClient) -> None:
+    def test_a_rule_without_a_quotation_of_the_user_does_not_replace_a_users_rule(
+        self, client: SimulatedClient
+    ) -> None:
         client.note("rule", OLD)
         client.note("rule", NEW, "")
 
         assert not client.record_of(OLD).superseded_by
 
-    def test_a_fix_whose_command_has_not_passed_is_not_shown(self, client: SimulatedClient) -> None:
+    def test_a_fix_is_not_shown_before_its_command_succeeds(self, client: SimulatedClient) -> None:
         self.fixed(client, passes=False)
 
         assert client.record_of("KeyError").status == "candidate"
@@ -198,7 +202,7 @@ class TestRefuted:
 
         assert client.record_of("KeyError").status == "candidate"
 
-    def test_another_error_of_the_same_command_does_not_refute_a_fix(
+    def test_a_fix_stays_active_if_its_command_later_fails_with_another_error(
         self, client: SimulatedClient
     ) -> None:
         self.fixed(client, passes=True)

@@ -44,7 +44,9 @@ def answer(id_: str, text: str = "ok", *, failed: bool = False) -> dict[str, Any
     return {"type": "tool_result", "tool_use_id": id_, "content": text, "is_error": failed}
 
 
-def test_the_last_task_is_restored_with_the_short_prompts_after_it(client: SimulatedClient) -> None:
+def test_a_compaction_restores_the_last_task_and_the_question_asked_after_it(
+    client: SimulatedClient,
+) -> None:
     for prompt in (TASK, "yes", "And the tests?", "continue"):
         client.say("user", prompt)
         client.say("assistant", "Working on it.")
@@ -71,7 +73,7 @@ def test_note_lines_are_omitted_from_the_restored_last_message(client: Simulated
     assert "Dropped" not in restored and "Noted" not in restored
 
 
-def test_summary_lines_already_noted_by_the_session_create_no_records(
+def test_a_compaction_summary_creates_no_duplicates_of_the_sessions_own_notes(
     client: SimulatedClient,
 ) -> None:
     said = "Keep the job queue in Redis, it retries"
@@ -93,7 +95,7 @@ def test_summary_lines_already_noted_by_the_session_create_no_records(
     assert new == ["The importer writes 700 rows at once"]
 
 
-def test_a_decision_is_restored_even_if_no_stop_event_preceded_the_compaction(
+def test_a_decision_in_an_unfinished_turn_is_restored_after_a_compaction(
     client: SimulatedClient,
 ) -> None:
     client.say("user", TASK)
@@ -114,7 +116,9 @@ def test_decisions_of_the_current_session_are_restored_first(
     assert restored.index("PostgreSQL") < restored.index("tabs") < restored.index("Redis")
 
 
-def test_a_long_task_leaves_room_for_decisions_in_restored_text(client: SimulatedClient) -> None:
+def test_restored_text_contains_decisions_even_if_the_task_is_very_long(
+    client: SimulatedClient,
+) -> None:
     client.note("decision", DECISION)
     client.say("user", TASK + " and mind all of this: " + "row by row, column by column. " * 300)
     client.say("assistant", "I have read it all. " * 200)
@@ -167,7 +171,9 @@ def test_open_items_of_a_todo_list_are_restored_without_the_done_items(
     assert "Parse the header" not in restored
 
 
-def test_compacting_a_subagent_restores_no_session_records(client: SimulatedClient) -> None:
+def test_a_compacted_subagent_does_not_get_the_records_of_the_main_session(
+    client: SimulatedClient,
+) -> None:
     client.note("decision", DECISION)
     client.say("user", TASK)
     agent = {"agent_id": "a1", "agent_type": "general-purpose"}
@@ -264,7 +270,7 @@ class TestWorkInHand:
             == []
         )
 
-    def test_the_most_recently_changed_file_is_listed_last(self) -> None:
+    def test_changed_files_are_listed_with_the_most_recently_changed_file_last(self) -> None:
         tools = [ToolUse(p + str(n), "Edit", {"file_path": p}) for n, p in enumerate("aba")]
 
         assert touched_files([Turn("1", "assistant", tools=tuple(tools))], CHANGING_TOOLS) == [

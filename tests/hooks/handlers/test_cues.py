@@ -45,7 +45,7 @@ def test_a_cue_contains_the_id_of_the_record_that_the_prompt_may_change(
     assert f"note Instead of: {record.id[-8:]}." in text
 
 
-def test_a_cue_still_suggests_a_record_after_many_messages_on_its_subject(
+def test_a_cue_names_the_existing_record_even_after_many_messages_on_its_subject(
     client: SimulatedClient,
 ) -> None:
     client.note("decision", "The analytics DB uses MongoDB", quotation="")
@@ -69,7 +69,7 @@ def test_a_cue_still_suggests_a_record_after_many_messages_on_its_subject(
         ("Packages are installed with npm", "Always wrap packages for the post in paper."),
     ],
 )
-def test_a_cue_omits_a_record_whose_relation_to_the_prompt_is_uncertain(
+def test_a_cue_names_no_record_that_is_only_loosely_related_to_the_prompt(
     client: SimulatedClient, record: str, text: str
 ) -> None:
     client.note("rule", record, quotation="")
@@ -77,7 +77,7 @@ def test_a_cue_omits_a_record_whose_relation_to_the_prompt_is_uncertain(
     assert cue(client, text, "session-2") in CUES.values()
 
 
-def test_a_cue_omits_a_record_that_a_note_cannot_supersede(client: SimulatedClient) -> None:
+def test_a_cue_does_not_name_a_pinned_record(client: SimulatedClient) -> None:
     client.note("rule", "Packages of the shop are installed with npm", quotation="")
     (record,) = client.records()
     memory = client.memory()

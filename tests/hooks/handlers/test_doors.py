@@ -145,7 +145,7 @@ def client(tmp_path: Path) -> SimulatedClient:
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_text_from_an_untrusted_input_never_gets_the_users_trust(
+def test_text_from_untrusted_sources_is_never_treated_as_the_users_own_words(
     client: SimulatedClient, door: str
 ) -> None:
     (rule,) = client.records()

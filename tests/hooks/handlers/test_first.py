@@ -43,7 +43,7 @@ def test_a_rule_requiring_tests_first_denies_a_commit_until_the_tests_pass(
     assert reason(client, "git commit -m x") == ""
 
 
-def test_an_untyped_required_command_is_replaced_by_the_activity_the_user_typed(
+def test_a_rule_requires_the_activity_the_user_typed_and_not_the_assistants_command(
     client: SimulatedClient,
 ) -> None:
     notice = client.note("rule", SENTENCE, SAID, when="commit", first="`pytest -q tests`")
@@ -58,7 +58,9 @@ def test_an_untyped_required_command_is_replaced_by_the_activity_the_user_typed(
     assert reason(client, "git commit -m x") == ""
 
 
-def test_a_precondition_the_user_never_typed_is_not_enforced(client: SimulatedClient) -> None:
+def test_a_required_command_that_the_user_never_typed_is_not_enforced(
+    client: SimulatedClient,
+) -> None:
     evil = "`curl example.org/x`"
     client.note("rule", SENTENCE, SAID, when="commit", first=evil)
     (rule,) = client.records()
@@ -88,7 +90,7 @@ def test_the_user_can_approve_a_precondition_of_the_assistant(client: SimulatedC
     ["never commit before make audit has passed", ""],
     ids=["words that nobody typed", "no words"],
 )
-def test_a_note_that_quotes_no_typed_words_of_the_user_does_not_block_calls(
+def test_a_note_with_a_false_or_missing_quotation_does_not_block_calls(
     client: SimulatedClient, quotation: str
 ) -> None:
     client.fire("UserPromptSubmit", prompt="Please fix the importer of the shop.")

@@ -30,7 +30,7 @@ def shown_texts(client: SimulatedClient) -> list[str]:
 
 
 @pytest.mark.parametrize("forged", FORGED, ids=map(str, range(len(FORGED))))
-def test_a_note_is_shown_with_context_that_reverses_the_meaning_of_its_quotation(
+def test_a_misleading_quotation_in_a_note_is_shown_with_the_words_that_reverse_it(
     client: SimulatedClient, forged: dict[str, str]
 ) -> None:
     client.prompt(forged["typed"])

@@ -107,7 +107,7 @@ class TestWhatIsSent:
 
         assert [body["domain"] for body in bodies(named)] == ["legal"]
 
-    def test_messages_from_a_non_isolated_domain_are_sent_under_the_session_domain(
+    def test_forwarded_messages_name_a_folders_domain_only_if_it_is_isolated(
         self, named: SimulatedClient
     ) -> None:
         (named.fabric_home / "config.toml").write_text('[domains.legal]\npaths = ["."]\n')
@@ -132,12 +132,14 @@ class TestWhatIsSent:
 
         assert messages(named) == [*(f"Answer {n}" for n in range(1, 10)), "The newest answer."]
 
-    def test_without_a_transcript_the_event_message_is_sent(self, named: SimulatedClient) -> None:
+    def test_the_last_message_in_the_event_is_sent_if_there_is_no_transcript(
+        self, named: SimulatedClient
+    ) -> None:
         stop(named, "Only this.")
 
         assert messages(named) == ["Only this."]
 
-    def test_tool_calls_side_chain_and_client_generated_messages_are_not_forwarded(
+    def test_tool_calls_and_subagent_messages_and_client_errors_are_not_forwarded(
         self, named: SimulatedClient
     ) -> None:
         named.say("assistant", "Kept.")
@@ -188,7 +190,7 @@ class TestWhatIsSent:
         assert bodies(named) == []
 
     @pytest.mark.parametrize("event", ["Stop", "PostCompact"])
-    def test_secrets_private_passages_and_blocks_of_memory_fabric_are_not_forwarded(
+    def test_secrets_private_text_and_recalled_memories_are_removed_before_forwarding(
         self, named: SimulatedClient, event: str
     ) -> None:
         said = (
@@ -244,7 +246,7 @@ class TestOnce:
 
         assert len({body["idempotency_key"] for body in bodies(named)}) == 2
 
-    def test_without_prompt_ids_turns_are_distinguished_by_the_transcript(
+    def test_two_equal_turns_are_each_forwarded_once_if_the_client_gives_no_prompt_ids(
         self, named: SimulatedClient
     ) -> None:
         for _ in range(2):
@@ -262,7 +264,7 @@ class TestOnce:
 
 
 class TestTold:
-    def test_session_starts_announce_each_new_receiver_only_once(
+    def test_a_session_start_announces_each_new_address_for_forwarding_once(
         self, client: SimulatedClient
     ) -> None:
         told = []
@@ -273,7 +275,7 @@ class TestTold:
 
         assert told == [True, False, True]
 
-    def test_the_first_stop_event_announces_forwarding_if_no_session_start_did(
+    def test_forwarding_is_announced_after_the_first_turn_if_not_announced_before(
         self, client: SimulatedClient
     ) -> None:
         client.environ["MEMORY_FABRIC_FORWARD_URL"] = "http://127.0.0.1:9"
@@ -281,7 +283,7 @@ class TestTold:
         assert f"forwarded to {URL}" in stop(client, "Done.")
         assert stop(client, "Done again.", prompt="p2") == ""
 
-    def test_the_welcome_does_not_claim_local_storage_if_data_is_forwarded(
+    def test_the_welcome_message_does_not_promise_local_storage_while_forwarding_is_on(
         self, client: SimulatedClient
     ) -> None:
         client.environ["MEMORY_FABRIC_FORWARD_URL"] = "http://127.0.0.1:9"
@@ -399,7 +401,7 @@ class TestCost:
         assert [text for _, text in read.said] == [f"Answer {n}" for n in range(2, 12)]
         assert read.bytes <= transcript.TAIL_BYTES and read.calls == 1
 
-    def test_a_transcript_is_searched_backwards_only_up_to_the_limit(
+    def test_only_the_last_megabyte_of_a_transcript_is_searched_for_messages(
         self, named: SimulatedClient, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         named.say("assistant", "Long ago.")
@@ -411,7 +413,7 @@ class TestCost:
 
         assert read.said == [] and read.bytes == 1 << 20
 
-    def test_forwarding_adds_only_two_disk_syncs_to_the_end_of_a_turn(
+    def test_forwarding_costs_only_two_extra_disk_flushes_at_the_end_of_a_turn(
         self, client: SimulatedClient, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         counts = []

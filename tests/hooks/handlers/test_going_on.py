@@ -68,7 +68,7 @@ def test_the_last_task_is_shown_once_per_session_and_only_on_request(
     assert HEAD in asked(client, "Where were we?", "session-3")
 
 
-def test_a_prompt_that_continues_with_a_new_subject_does_not_show_the_last_session(
+def test_a_request_to_continue_with_another_task_does_not_show_the_last_session(
     client: SimulatedClient,
 ) -> None:
     session(client, "session-1", TASK, ANSWER)
@@ -82,11 +82,15 @@ def test_an_unanswered_last_prompt_is_reported_as_unanswered(client: SimulatedCl
     assert "\n- No answer to it is on record.\n" in asked(client, "where were we?")
 
 
-def test_nothing_is_shown_without_a_last_session(client: SimulatedClient) -> None:
+def test_a_question_about_the_last_session_shows_nothing_if_there_was_none(
+    client: SimulatedClient,
+) -> None:
     assert HEAD not in asked(client, "Where were we?")
 
 
-def test_a_later_started_session_is_not_taken_for_the_last_session(client: SimulatedClient) -> None:
+def test_a_session_that_started_later_is_not_shown_as_the_last_session(
+    client: SimulatedClient,
+) -> None:
     client.fire("SessionStart", "session-2", source="startup")
     asked(client, "Please write the manual of the shop")
     time_before = ids.timestamp(time.time() - 60)

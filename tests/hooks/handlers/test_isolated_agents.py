@@ -112,7 +112,7 @@ def test_a_finding_of_a_subagent_is_stored_in_the_domain_of_its_type(
         assert {row[0] for row in rows(walled, f"SELECT domain FROM {table}")} == {domain}
 
 
-def test_an_invalid_config_file_that_may_isolate_a_domain_turns_memory_off(
+def test_memory_is_off_while_an_unreadable_config_file_may_contain_isolation_settings(
     walled: SimulatedClient,
 ) -> None:
     ended(walled, "legal-advisor", YEARS)
@@ -152,7 +152,7 @@ def test_two_isolated_agents_each_get_only_the_memories_of_their_own_domain(
     assert max(len(legal), len(review)) <= 1200
 
 
-def test_an_agent_type_with_a_domain_gets_memories_labelled_with_that_domain(
+def test_an_agent_with_its_own_domain_gets_memories_labelled_with_that_domain(
     walled: SimulatedClient,
 ) -> None:
     noted(walled, YEARS, "earlier")
@@ -164,7 +164,7 @@ def test_an_agent_type_with_a_domain_gets_memories_labelled_with_that_domain(
     assert "ten days" in given and "ten years" not in given
 
 
-def test_an_agent_type_without_a_domain_gets_memories_for_its_task_without_a_domain_label(
+def test_an_agent_without_a_domain_gets_memories_without_a_domain_label(
     walled: SimulatedClient,
 ) -> None:
     noted(walled, YEARS, "earlier")
@@ -224,7 +224,9 @@ def test_all_data_of_an_isolated_session_is_stored_in_its_domain(walled: Simulat
         assert {row[0] for row in rows(walled, f"SELECT domain FROM {table}")} == {"legal"}, table
 
 
-def test_a_note_found_only_in_a_summary_is_also_stored(client: SimulatedClient) -> None:
+def test_a_note_that_appears_only_in_a_compaction_summary_is_stored(
+    client: SimulatedClient,
+) -> None:
     client.fire("Stop", last_assistant_message=YEARS)
     client.fire("PostCompact", compact_summary=SCANS)
 
@@ -256,7 +258,7 @@ def test_sessions_in_an_isolated_folder_get_only_memories_of_the_folders_domain(
     assert {r.domain for r in walled.records()} == {"general", "legal"}
 
 
-def test_a_folder_without_isolation_sets_the_domain_but_hides_no_memories(
+def test_a_folder_domain_without_isolation_labels_records_but_hides_none(
     client: SimulatedClient,
 ) -> None:
     configure(client, '[domains.billing]\npaths = ["services/billing"]\n')
@@ -294,7 +296,9 @@ def next_start(client: SimulatedClient) -> str:
     return client.context("SessionStart", "next", source="startup", transcript_path=other)
 
 
-def test_an_interrupted_session_is_read_into_its_own_domain(walled: SimulatedClient) -> None:
+def test_records_of_an_interrupted_isolated_session_are_stored_in_its_domain(
+    walled: SimulatedClient,
+) -> None:
     walled.fire("SessionStart", "broken", source="startup", **LEGAL)
     walled.say("assistant", YEARS, session="broken")
     broke_off(walled)
@@ -319,7 +323,7 @@ def test_a_session_start_in_an_isolated_folder_shows_no_messages_from_outside(
     assert {row[0] for row in rows(walled, "SELECT domain FROM episodes")} == {"general"}
 
 
-def test_records_of_a_session_in_an_isolated_folder_never_leave_its_domain(
+def test_records_of_an_interrupted_session_stay_in_the_domain_of_its_folder(
     walled: SimulatedClient,
 ) -> None:
     outside = walled.environ["CLAUDE_PROJECT_DIR"]
@@ -334,7 +338,7 @@ def test_records_of_a_session_in_an_isolated_folder_never_leave_its_domain(
     assert {record.domain for record in walled.records("type = 'decision'")} == {"legal"}
 
 
-def test_an_interrupted_session_of_unknown_folder_is_read_only_by_an_unisolated_start(
+def test_an_isolated_session_does_not_read_an_interrupted_session_of_unknown_folder(
     client: SimulatedClient,
 ) -> None:
     client.prompt("hello there", "broken")
@@ -361,7 +365,7 @@ def test_a_misspelt_isolation_setting_is_reported_at_the_start(client: Simulated
     assert "domains.legal.isolated is unknown" in told
 
 
-def test_entities_created_through_other_servers_get_the_domain_of_the_caller(
+def test_data_that_an_agent_sends_to_another_server_is_stored_in_the_agents_domain(
     walled: SimulatedClient,
 ) -> None:
     asked = {"entities": [{"name": "disk", "entityType": "part", "observations": ["is small"]}]}
@@ -386,7 +390,7 @@ def test_a_call_by_a_subagent_is_recorded_with_its_id_and_type(client: Simulated
     assert found == callers.Caller("s", "a1", "poem-writer")
 
 
-def test_a_call_by_the_session_itself_is_recorded_if_a_domain_is_isolated(
+def test_a_tool_call_by_the_main_session_is_recorded_only_if_a_domain_is_isolated(
     client: SimulatedClient,
 ) -> None:
     assert called(client) is None
@@ -396,7 +400,7 @@ def test_a_call_by_the_session_itself_is_recorded_if_a_domain_is_isolated(
     assert called(client) == callers.Caller("s")
 
 
-def test_callers_of_other_tools_or_with_invalid_call_ids_are_not_recorded(
+def test_a_call_of_another_tool_or_with_an_invalid_id_is_not_recorded(
     walled: SimulatedClient,
 ) -> None:
     called(walled, tool_name="Bash", **LEGAL)
@@ -409,7 +413,7 @@ def test_callers_of_other_tools_or_with_invalid_call_ids_are_not_recorded(
     assert not (walled.fabric_home / callers.FOLDER).exists()
 
 
-def test_the_caller_is_recorded_unless_both_reading_and_writing_are_off(
+def test_the_caller_of_a_tool_is_recorded_while_reading_or_writing_is_on(
     client: SimulatedClient,
 ) -> None:
     for switch in ("read", "write"):

@@ -117,7 +117,9 @@ def test_a_read_only_memory_md_is_unchanged_and_reported_once(client: SimulatedC
 
 
 @pytest.mark.parametrize("place", ["variable", "user", "project", "local"])
-def test_the_switches_of_the_client_are_respected(client: SimulatedClient, place: str) -> None:
+def test_memory_md_is_not_written_if_the_clients_auto_memory_is_off(
+    client: SimulatedClient, place: str
+) -> None:
     path = own(client, b"mine\n")
     off = json.dumps({"autoMemoryEnabled": False})
     if place == "variable":

@@ -41,7 +41,9 @@ class TestTrust:
         assert record.evidence["quotation"] == SAID
         assert notice == f"memory-fabric remembered rule ({record.id[-8:]}) in your words"
 
-    def test_the_notice_does_not_repeat_the_note_line(self, client: SimulatedClient) -> None:
+    def test_the_confirmation_of_a_note_shows_the_users_words_or_a_short_extract(
+        self, client: SimulatedClient
+    ) -> None:
         quotation = "Never start the dev server"
         notice = client.note("rule", RULE, quotation, prompt=SAID, why="it takes the port")
 
@@ -110,7 +112,9 @@ class TestTrust:
 
         assert only(client).trust == "assistant"
 
-    def test_a_proposal_merely_agreed_to_gets_no_user_trust(self, client: SimulatedClient) -> None:
+    def test_an_assistants_proposal_that_the_user_accepts_gets_no_user_trust(
+        self, client: SimulatedClient
+    ) -> None:
         client.say("user", "Where should the cart be kept?")
         client.say("assistant", "Shall I keep the cart in Redis?")
         client.stop("Shall I keep the cart in Redis?")
@@ -145,7 +149,9 @@ class TestTrust:
         assert (record.trust, "quotation" in record.evidence) == ("assistant", False)
         assert notice == f"memory-fabric remembered fact ({record.id[-8:]})"
 
-    def test_a_private_tag_in_backticks_hides_no_later_text(self, client: SimulatedClient) -> None:
+    def test_text_after_a_private_tag_in_backticks_is_not_treated_as_private(
+        self, client: SimulatedClient
+    ) -> None:
         prompt = f"Document `<private>` on the page of security. {SAID}"
         client.note("rule", RULE, SAID, prompt=prompt)
 
@@ -161,7 +167,7 @@ class TestTrust:
         assert not [path for path in files if weak.encode() in path.read_bytes()]
         assert not [path for path in files if spaced.encode() in path.read_bytes()]
 
-    def test_a_note_for_all_projects_needs_a_quotation_that_mentions_all_projects(
+    def test_a_note_applies_to_all_projects_only_if_its_quotation_says_so(
         self, client: SimulatedClient
     ) -> None:
         said = "Always answer me in German, in all of my projects"
@@ -175,7 +181,7 @@ class TestTrust:
             "Tables ": "team",
         }
 
-    def test_user_and_assistant_are_told_that_a_note_applies_to_this_project_only(
+    def test_user_and_assistant_are_told_if_a_note_is_limited_to_one_project(
         self, client: SimulatedClient
     ) -> None:
         said = "Answer me in German, please, with short sentences"
@@ -282,7 +288,7 @@ class TestKeeping:
         client.fire("UserPromptSubmit", prompt="notes on")
         assert PROTOCOL in start(client, session="session-3")
 
-    def test_memory_md_shows_the_users_rules_and_preferences_with_the_quotation(
+    def test_memory_md_shows_only_rules_and_preferences_that_quote_the_user(
         self, client: SimulatedClient
     ) -> None:
         client.note("rule", RULE, SAID)
@@ -331,7 +337,7 @@ class TestReplacing:
 
         assert client.records(f"id = '{old.id}'")[0].superseded_by != ""
 
-    def test_a_note_replaces_the_statement_stored_from_its_prompt(
+    def test_a_note_replaces_the_statement_that_was_stored_from_the_quoted_prompt(
         self, client: SimulatedClient
     ) -> None:
         said = "From now on, always start attribute names with 'i_'."
@@ -369,7 +375,7 @@ class TestStopping:
 
 
 class TestAsking:
-    def test_the_note_protocol_is_shown_once_per_session_and_after_a_compaction(
+    def test_instructions_for_notes_are_shown_once_per_session_and_after_a_compaction(
         self, client: SimulatedClient
     ) -> None:
         given = [start(client), start(client, "resume"), start(client, "compact")]
@@ -408,7 +414,7 @@ class TestAsking:
         ("task", "is_asked"),
         [("Look at the cart", True), ("Return only JSON with the names", False)],
     )
-    def test_a_subagent_is_asked_for_notes_unless_its_task_prescribes_a_format(
+    def test_a_subagent_is_asked_for_notes_unless_its_task_demands_an_output_format(
         self, client: SimulatedClient, task: str, is_asked: bool
     ) -> None:
         fields = {"prompt": task, "subagent_type": "general-purpose"}
@@ -418,7 +424,9 @@ class TestAsking:
         assert (PROTOCOL in given) is is_asked
 
 
-def test_notes_from_a_compaction_are_reported_at_the_next_stop(client: SimulatedClient) -> None:
+def test_notes_from_a_compaction_summary_are_reported_after_the_next_turn(
+    client: SimulatedClient,
+) -> None:
     client.prompt(SAID)
     client.fire("PreCompact", trigger="manual", custom_instructions="")
     line = f'Noted rule: {RULE}. From: "{SAID}"'
@@ -442,7 +450,7 @@ class Limited(Deadline):
 
 
 @pytest.mark.parametrize("asked", range(0, 90, 6))
-def test_notes_unread_when_time_ran_out_are_stored_at_the_next_stop(
+def test_notes_left_unread_at_the_time_limit_are_stored_after_the_next_turn(
     client: SimulatedClient, asked: int
 ) -> None:
     parts = ("parser", "mailer", "importer")

@@ -56,7 +56,7 @@ def test_a_repeated_task_shows_the_earlier_prompt_with_its_outcome_and_files(
     assert "(files: labels/zebra.py)" in line
 
 
-def test_the_note_of_an_earlier_tasks_outcome_is_shown_only_once(
+def test_the_outcome_of_an_earlier_task_is_not_shown_again_if_its_note_was_shown(
     client: SimulatedClient,
 ) -> None:
     note = "Noted fix: ^CI28 mends umlauts on the Zebra. Why: it was set to code page 850."
@@ -80,7 +80,7 @@ def test_earlier_work_is_shown_only_for_a_sessions_first_task(worked: SimulatedC
     assert told(worked, AGAIN) == []
 
 
-def test_earlier_work_is_shown_once_even_without_recorded_prompts(worked: SimulatedClient) -> None:
+def test_earlier_work_is_shown_once_even_if_notes_are_off(worked: SimulatedClient) -> None:
     worked.environ["MEMORY_FABRIC_NOTES"] = "off"
     worked.fire("SessionStart", "later", source="startup")
 

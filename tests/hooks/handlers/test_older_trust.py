@@ -27,7 +27,7 @@ def older(client: SimulatedClient) -> SimulatedClient:
     return client
 
 
-def test_records_of_an_older_release_are_kept_and_shown_with_their_quotation(
+def test_records_of_an_older_release_are_kept_and_shown_with_the_users_words(
     older: SimulatedClient,
 ) -> None:
     older.fire("Stop", last_assistant_message="Done.")

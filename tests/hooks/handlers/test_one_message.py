@@ -66,7 +66,7 @@ def test_a_message_quoted_by_several_records_is_shown_once_at_a_session_start(
     assert_told_once([line for line in told(client).splitlines() if line.startswith("- [")])
 
 
-def test_if_the_line_showing_a_quotation_is_removed_another_line_shows_the_quotation(
+def test_a_quotation_is_still_shown_once_after_its_first_record_is_forgotten(
     client: SimulatedClient,
 ) -> None:
     note_all(client)
@@ -92,7 +92,9 @@ def test_a_message_quoted_by_several_notes_is_shown_once_in_the_notice(
     assert notice.count("in your words") == 4
 
 
-def test_parsing_memory_md_gives_each_line_its_full_quotation(client: SimulatedClient) -> None:
+def test_references_to_a_quotation_are_resolved_when_memory_md_is_parsed(
+    client: SimulatedClient,
+) -> None:
     note_all(client)
     text = client.memory_md_file().read_text("utf-8")
 
@@ -102,7 +104,7 @@ def test_parsing_memory_md_gives_each_line_its_full_quotation(client: SimulatedC
     assert not any(AGAIN in line for line in lines.values())
 
 
-def test_a_line_whose_quotation_was_deleted_gets_no_quotation_of_another_message(
+def test_a_line_of_memory_md_gets_no_wrong_quotation_if_its_own_was_deleted(
     client: SimulatedClient,
 ) -> None:
     note_all(client)
@@ -116,7 +118,7 @@ def test_a_line_whose_quotation_was_deleted_gets_no_quotation_of_another_message
     assert any("new dependency" in line for line in left.values())
 
 
-def test_a_shortened_session_start_keeps_each_quotation_its_lines_refer_to(
+def test_a_shortened_session_start_never_refers_to_a_quotation_that_was_cut(
     client: SimulatedClient,
 ) -> None:
     note_all(client)

@@ -32,7 +32,7 @@ def start(machine: Machine, place: Path, **variables: str) -> str:
     return told
 
 
-def test_only_the_first_start_offers_earlier_sessions_and_reads_none(machine: Machine) -> None:
+def test_earlier_sessions_are_offered_at_the_first_start_but_not_read(machine: Machine) -> None:
     shop = machine.project("shop")
     for days_ago in (20, 10):
         machine.session(shop, "Hello", "Hi.", days_ago=days_ago)

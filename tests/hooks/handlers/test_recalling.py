@@ -24,7 +24,7 @@ def in_memory_md(client: SimulatedClient) -> None:
 
 
 class TestSessionStart:
-    def test_br13_recent_decisions_are_injected_only_once_per_session(
+    def test_recent_decisions_are_injected_only_once_per_session(
         self, client: SimulatedClient
     ) -> None:
         for number in range(12):
@@ -49,7 +49,7 @@ class TestSessionStart:
         assert "Redis" in second
         assert "PostgreSQL" not in second
 
-    def test_the_session_block_is_identical_while_the_memory_is_unchanged(
+    def test_session_start_context_is_identical_while_the_memory_is_unchanged(
         self, client: SimulatedClient
     ) -> None:
         noted(client)
@@ -75,7 +75,9 @@ class TestSessionStart:
         assert client.context("SessionStart", "session-2", source="startup") == ""
         assert client.prompt(QUESTION, "session-2") == ""
 
-    def test_a_fork_does_not_get_its_parents_memories_again(self, client: SimulatedClient) -> None:
+    def test_a_forked_session_does_not_get_the_memories_of_its_parent_again(
+        self, client: SimulatedClient
+    ) -> None:
         noted(client)
         client.fire("SessionStart", "parent", source="startup")
         client.say("user", "hello", session="child")
@@ -116,7 +118,7 @@ class TestPrompt:
 
         assert "PostgreSQL" in client.prompt(QUESTION)
 
-    def test_a_record_noted_by_the_session_after_its_compaction_is_not_injected(
+    def test_a_session_does_not_get_a_record_that_it_noted_after_its_compaction(
         self, client: SimulatedClient
     ) -> None:
         client.prompt("The workers are slow today.")
@@ -135,7 +137,7 @@ class TestPrompt:
         assert client.prompt("yes", "session-2") == ""
         assert client.prompt("continue", "session-2") == ""
 
-    def test_the_first_prompt_returns_the_session_block_if_session_start_never_ran(
+    def test_the_first_prompt_gets_the_recent_decisions_if_the_session_start_was_missed(
         self, client: SimulatedClient
     ) -> None:
         noted(client)
@@ -152,7 +154,7 @@ class TestPrompt:
         assert client.context("SessionStart", "session-2", source="startup") == ""
         assert client.prompt(QUESTION, "session-2") == ""
 
-    def test_br12_a_question_with_relationship_words_searches_the_graph(
+    def test_a_question_about_connections_is_answered_from_the_knowledge_graph(
         self, client: SimulatedClient
     ) -> None:
         noted(client, "database-engineer recommends cursor-pagination, since it scales")
@@ -163,7 +165,7 @@ class TestPrompt:
 
 
 class TestSubagents:
-    def test_br14_a_subagent_gets_memories_for_its_task_and_domain(
+    def test_a_subagent_gets_memories_for_its_task_within_1200_characters(
         self, client: SimulatedClient
     ) -> None:
         noted(client)
@@ -205,7 +207,9 @@ class TestSubagents:
         assert given["general-purpose"] == ""
         assert "PostgreSQL" in given["Explore"]
 
-    def test_a_subagent_gets_memories_for_both_open_tasks(self, client: SimulatedClient) -> None:
+    def test_a_subagent_gets_memories_for_both_tasks_that_may_be_its_own(
+        self, client: SimulatedClient
+    ) -> None:
         noted(client)
         noted(client, "Redis holds the session tokens, since it is fast")
         for id_, prompt in (
@@ -245,7 +249,7 @@ class TestSubagents:
 
 
 class TestCompaction:
-    def test_i5_the_checkpoint_and_the_records_of_the_session_are_restored(
+    def test_a_compaction_restores_the_task_the_changed_files_and_the_decisions(
         self, client: SimulatedClient
     ) -> None:
         noted(client)
@@ -268,9 +272,7 @@ class TestCompaction:
         assert "PostgreSQL" in context
         assert len(context) <= 3000
 
-    def test_a_compaction_allows_a_record_to_be_injected_again_once(
-        self, client: SimulatedClient
-    ) -> None:
+    def test_a_record_is_shown_once_more_after_a_compaction(self, client: SimulatedClient) -> None:
         noted(client)
         assert "PostgreSQL" in client.prompt(QUESTION, "session-2")
         client.fire("PreCompact", "session-2", trigger="auto", custom_instructions=None)
@@ -281,7 +283,7 @@ class TestCompaction:
         assert not ("PostgreSQL" in restored and "PostgreSQL" in asked)
 
 
-def test_an_injected_decision_is_not_followed_by_the_turn_that_stated_it(
+def test_the_original_message_of_an_already_shown_decision_is_not_shown_too(
     client: SimulatedClient,
 ) -> None:
     client.say("user", DECISION)
@@ -303,7 +305,9 @@ def test_records_are_injected_if_the_user_removed_memory_md(
     assert client.log == ""
 
 
-def test_a_file_name_like_last_session_does_not_recall_past_turns(client: SimulatedClient) -> None:
+def test_a_file_named_last_session_does_not_count_as_a_question_about_the_past(
+    client: SimulatedClient,
+) -> None:
     client.say("user", "The redis session keys of the shop expire after a day, as far as I know")
     client.fire("Stop", "session-1", last_assistant_message="They do.")
 

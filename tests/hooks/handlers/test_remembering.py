@@ -28,7 +28,7 @@ def edit(path: str, id_: str) -> dict[str, Any]:
     return {"type": "tool_use", "id": id_, "name": "Edit", "input": {"file_path": path}}
 
 
-def test_a_typed_decision_gets_user_trust_once_the_stop_event_confirms_the_prompt(
+def test_a_decision_gets_user_trust_once_its_prompt_is_confirmed_as_typed(
     client: SimulatedClient,
 ) -> None:
     reply = client.fire(
@@ -85,7 +85,9 @@ def test_stop_stores_notes_of_transcript_and_last_message_only_once(
     assert sorted(r.type for r in client.records("1")) == ["decision", "solution"]
 
 
-def test_br11_a_decision_is_stored_in_graph_journal_and_memory_md(client: SimulatedClient) -> None:
+def test_a_decision_is_stored_in_the_graph_and_the_journal_and_memory_md(
+    client: SimulatedClient,
+) -> None:
     client.fire(
         "UserPromptSubmit",
         prompt="We decided to use cursor-based pagination for all list endpoints, "
@@ -161,7 +163,7 @@ def test_a_finding_of_a_subagent_is_stored_in_its_domain(client: SimulatedClient
     assert record.trust == "assistant"
 
 
-def test_the_compaction_agent_is_not_treated_as_a_subagent(client: SimulatedClient) -> None:
+def test_notes_of_the_clients_own_compaction_agent_are_not_stored(client: SimulatedClient) -> None:
     client.fire(
         "SubagentStop",
         agent_id="a1",
@@ -266,7 +268,7 @@ class TestUnattended:
         assert len(client.records()) == 1
 
 
-def test_c10_a_secret_in_a_prompt_is_not_stored_in_any_file(client: SimulatedClient) -> None:
+def test_a_secret_in_a_prompt_is_not_stored_in_any_file(client: SimulatedClient) -> None:
     secret = "sk-" + string.ascii_letters[:24] + "1234"
     text = f"We decided to use Stripe because the API key is {secret} and works."
     said = f'Noted decision: Stripe takes {secret} as its key. Why: {secret} works. From: "{text}"'

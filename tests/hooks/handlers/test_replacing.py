@@ -88,7 +88,7 @@ class TestBorrowedWords:
         assert not client.is_open("are in MongoDB")
         assert f"replaces {old}" in notice
 
-    def test_a_dropped_line_beside_a_note_on_the_same_subject_closes_a_decision(
+    def test_the_assistant_can_drop_a_decision_if_a_quotation_is_on_the_same_subject(
         self, client: SimulatedClient
     ) -> None:
         client.note("decision", "The analytics tables are in MongoDB", session="earlier")
@@ -99,7 +99,7 @@ class TestBorrowedWords:
         assert not client.is_open("are in MongoDB")
         assert f"dropped {old}" in notice
 
-    def test_a_rule_is_not_replaced_if_only_the_assistants_text_shares_its_subject(
+    def test_a_rule_is_not_replaced_by_a_note_whose_quotation_is_on_another_subject(
         self, client: SimulatedClient
     ) -> None:
         client.note("rule", "Backups are kept for ten years on tape", session="earlier")
@@ -111,7 +111,7 @@ class TestBorrowedWords:
         (kept,) = [r for r in client.records("1") if r.id.endswith(old)]
         assert (kept.valid_to, kept.superseded_by) == ("", "")
 
-    def test_repeating_a_note_does_not_allow_the_assistant_to_drop_another_rule(
+    def test_a_repeated_note_does_not_let_the_assistant_drop_another_rule(
         self, client: SimulatedClient
     ) -> None:
         client.note("rule", "The release branch is tagged by Ann", session="earlier")
@@ -122,14 +122,16 @@ class TestBorrowedWords:
 
         assert client.is_open("after lunch")
 
-    def test_sharing_the_project_name_replaces_no_rule(self, client: SimulatedClient) -> None:
+    def test_a_note_that_shares_only_the_project_name_with_a_rule_does_not_replace_it(
+        self, client: SimulatedClient
+    ) -> None:
         client.note("rule", "The shop never shows prices without taxes", session="earlier")
         old = client.id_of("prices")
         client.note("rule", "The shop has a logo", "the shop has a new logo", instead_of=old)
 
         assert client.is_open("prices")
 
-    def test_words_that_only_partly_match_a_record_neither_replace_nor_drop_it(
+    def test_a_record_is_neither_replaced_nor_dropped_by_partly_matching_words(
         self, client: SimulatedClient
     ) -> None:
         client.note("fact", "Videos of several products are kept on the media host", quotation="")
@@ -154,7 +156,9 @@ class TestProtected:
         assert client.is_open("are in MongoDB")
         assert f"{old} (pinned)" in client.feedback()
 
-    def test_a_note_does_not_replace_a_rule_that_binds_calls(self, client: SimulatedClient) -> None:
+    def test_a_rule_that_restricts_tool_calls_is_replaced_only_if_the_user_says_replace(
+        self, client: SimulatedClient
+    ) -> None:
         said = "Never run terraform apply on the production account"
         client.note("rule", said, session="earlier", when="terraform apply")
         old = client.id_of("terraform")
@@ -238,7 +242,7 @@ class TestFeedback:
             "",
         ]
 
-    def test_feedback_lists_an_earlier_note_on_the_same_subject_as_droppable(
+    def test_feedback_on_a_note_offers_to_drop_an_earlier_note_on_the_same_subject(
         self, client: SimulatedClient
     ) -> None:
         said = "The signup mails of the billing service are sent by the cron container"
@@ -277,7 +281,7 @@ class TestFeedback:
         assert "not kept" not in client.stop(line)
         assert client.feedback() == ""
 
-    def test_feedback_on_compaction_notes_is_kept_until_after_a_memory_command(
+    def test_feedback_on_compaction_notes_is_still_given_after_a_memory_command(
         self, client: SimulatedClient
     ) -> None:
         client.prompt(RULE)
@@ -289,7 +293,9 @@ class TestFeedback:
 
         assert f"Kept: {client.id_of('Main takes')}" in client.feedback()
 
-    def test_feedback_characters_are_counted_as_cue_costs(self, client: SimulatedClient) -> None:
+    def test_the_number_of_characters_of_note_feedback_is_recorded(
+        self, client: SimulatedClient
+    ) -> None:
         client.note("fact", "The staging host restarts every night", quotation="")
         line = client.feedback()
         memory = client.memory()
@@ -307,7 +313,7 @@ class TestFeedback:
         assert 200 < len(client.feedback()) <= 300
 
 
-def test_a_note_that_quotes_two_statements_replaces_only_the_repeated_one(
+def test_a_note_that_quotes_two_statements_replaces_only_the_one_it_repeats(
     client: SimulatedClient,
 ) -> None:
     first = "From now on, always indent the tables by tabs."
@@ -320,7 +326,9 @@ def test_a_note_that_quotes_two_statements_replaces_only_the_repeated_one(
 
 
 class TestNotesOff:
-    def test_notes_are_not_stored_later_if_written_while_off(self, client: SimulatedClient) -> None:
+    def test_notes_written_while_notes_are_off_are_not_stored_later(
+        self, client: SimulatedClient
+    ) -> None:
         client.prompt("Go on, please.")
         client.types("notes off")
         client.say("user", "Go on, please.", timestamp=timestamp())
@@ -334,7 +342,7 @@ class TestNotesOff:
         assert [record.what for record in client.records("1")] == ["The host restarts at night"]
 
     @pytest.mark.parametrize("later", ["catching up", "learning"])
-    def test_notes_written_while_off_are_skipped_when_a_session_is_read_later(
+    def test_a_session_that_is_read_later_skips_notes_written_while_notes_were_off(
         self, client: SimulatedClient, later: str
     ) -> None:
         folder = client.memory_md_file().parents[1]
@@ -361,7 +369,7 @@ class TestNotesOff:
         assert told == ["The host restarts"]
 
 
-def test_a_fact_on_the_subject_of_a_replaced_rule_is_not_a_contradiction(
+def test_a_fact_on_the_same_subject_as_a_changed_rule_is_not_a_contradiction(
     client: SimulatedClient,
 ) -> None:
     rule = "Always show me the article worker before you go on"

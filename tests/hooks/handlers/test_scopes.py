@@ -87,7 +87,7 @@ def test_a_local_record_is_deleted_a_day_after_its_session_was_interrupted(
     assert len(client.records("scope = 'local'")) == left
 
 
-def test_no_backup_has_local_records_of_an_interrupted_session(client: SimulatedClient) -> None:
+def test_backups_omit_local_records_of_an_interrupted_session(client: SimulatedClient) -> None:
     client.fire("SessionStart", "session-1", source="startup")
     remember(client, LOCAL, "--scope", "local", session="session-1")
     ended_days_ago(client, 2)
@@ -184,7 +184,9 @@ def test_no_field_of_a_global_record_reveals_its_origin(told: SimulatedClient) -
     assert [name for name in TELLING if name in graph] == []
 
 
-def test_a_global_record_omits_host_person_and_company(client: SimulatedClient) -> None:
+def test_a_record_for_all_projects_omits_names_of_hosts_people_and_companies(
+    client: SimulatedClient,
+) -> None:
     said = ("--type", "decision", "--global")
     remember(client, *said, "Copy dumps off host build7.acme.internal, says user Bob Smith")
     remember(client, *said, "Acme Corp wants cursor-based pagination for list endpoints")
@@ -197,7 +199,9 @@ def test_a_global_record_omits_host_person_and_company(client: SimulatedClient) 
         assert name not in start
 
 
-def test_a_possible_name_in_a_global_record_gives_exit_code_2(client: SimulatedClient) -> None:
+def test_a_record_for_all_projects_is_refused_if_it_may_name_somebody(
+    client: SimulatedClient,
+) -> None:
     done = client.command("remember", "--global", "The Tyrell team owns the queue")
 
     assert done.returncode == 2 and "may name somebody: Tyrell" in done.stderr
@@ -217,7 +221,7 @@ def test_a_possible_name_in_a_global_record_gives_exit_code_2(client: SimulatedC
         (["Use the big table for analytics because it is there"], False),
     ],
 )
-def test_only_a_confident_record_with_reason_and_known_entity_is_generalizable(
+def test_a_record_is_marked_generalizable_only_with_a_reason_and_a_known_entity(
     client: SimulatedClient, words: list[str], marked: bool
 ) -> None:
     record = remember(client, *words)
@@ -228,7 +232,9 @@ def test_only_a_confident_record_with_reason_and_known_entity_is_generalizable(
     assert client.command("recall", "PostgreSQL analytics table").returncode == 3
 
 
-def test_a_reason_already_in_the_sentence_is_not_exported_again(client: SimulatedClient) -> None:
+def test_an_exported_record_does_not_repeat_a_reason_that_its_sentence_contains(
+    client: SimulatedClient,
+) -> None:
     remember(client, "Use PostgreSQL for analytics because it has window functions")
 
     assert "— because" not in client.command("export").stdout
@@ -246,7 +252,7 @@ def test_a_generalizable_note_remains_in_the_team_scope(client: SimulatedClient)
     assert (record.generalizable, record.scope) == (True, "team")
 
 
-def test_a_preference_both_stated_and_noted_for_all_projects_is_one_record(
+def test_a_preference_for_all_projects_that_is_stated_and_noted_is_stored_once(
     client: SimulatedClient,
 ) -> None:
     said = "I prefer tabs over spaces in every project"

@@ -79,7 +79,7 @@ def test_two_concurrent_agents_of_one_type_each_get_memories_for_both_tasks(
     assert all(len(text) <= 1200 for text in given)
 
 
-def test_once_one_agent_took_its_task_the_other_gets_memories_for_the_remaining_task(
+def test_a_second_agent_gets_memories_only_for_the_task_that_is_left(
     client: SimulatedClient,
 ) -> None:
     remembering(client, ANALYTICS, TOKENS)
@@ -117,7 +117,7 @@ def test_agents_started_in_sequence_each_get_memories_for_their_own_task(
     assert "PostgreSQL" not in given
 
 
-def test_a_task_whose_subagent_never_started_is_dropped_at_the_next_prompt(
+def test_the_task_of_a_subagent_that_never_started_is_dropped_at_the_next_prompt(
     client: SimulatedClient,
 ) -> None:
     remembering(client, ANALYTICS, TOKENS)
@@ -131,7 +131,9 @@ def test_a_task_whose_subagent_never_started_is_dropped_at_the_next_prompt(
     assert "PostgreSQL" not in given
 
 
-def test_memories_for_eight_tasks_of_one_type_fit_into_the_budget(client: SimulatedClient) -> None:
+def test_a_subagent_gets_memories_for_eight_tasks_within_1200_characters(
+    client: SimulatedClient,
+) -> None:
     things = "billing shipping catalogue checkout refunds loyalty reviews pricing".split()
     remembering(client, *(f"queue-{t} feeds the {t} worker" for t in things))
     for thing in things:
@@ -164,7 +166,9 @@ def test_each_subagent_gets_the_same_memory_only_once(client: SimulatedClient) -
     assert "PostgreSQL" in start(client, "a2")
 
 
-def test_config_toml_can_disable_the_search_terms_of_an_agent_type(client: SimulatedClient) -> None:
+def test_config_toml_can_disable_the_memories_chosen_by_an_agents_type(
+    client: SimulatedClient,
+) -> None:
     remembering(client, "One schema migration a release, since it is safe")
     (client.fabric_home / "config.toml").write_text('[agent_terms]\n"database-engineer" = ""\n')
 

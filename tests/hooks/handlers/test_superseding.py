@@ -34,7 +34,7 @@ def test_a_later_session_gets_only_the_newer_decision(client: SimulatedClient) -
     assert "MongoDB holds" not in context
 
 
-def test_the_turn_and_graph_entries_of_a_superseded_decision_are_not_recalled(
+def test_a_replaced_decision_is_not_recalled_from_its_message_or_the_graph(
     client: SimulatedClient,
 ) -> None:
     client.say("user", OLD, session="session-1")
@@ -45,7 +45,7 @@ def test_the_turn_and_graph_entries_of_a_superseded_decision_are_not_recalled(
         assert "MongoDB holds" not in client.prompt(prompt, f"later {prompt}")
 
 
-def test_reading_the_transcript_at_stop_does_not_reopen_a_replaced_decision(
+def test_a_replaced_decision_stays_replaced_when_its_transcript_is_read_later(
     client: SimulatedClient,
 ) -> None:
     for sentence, fields in ((OLD, {}), (NEW, {"instead_of": "MongoDB"})):
@@ -105,7 +105,7 @@ def test_a_question_about_the_past_finds_a_replaced_decision_and_its_successor(
     assert f"superseded by {new.id.replace('-', '')[-8:]}"[:13] in " ".join(text.split())
 
 
-def test_a_note_supersedes_the_decision_whose_id_follows_instead_of(
+def test_a_note_replaces_the_decision_whose_id_it_gives(
     client: SimulatedClient,
 ) -> None:
     client.note("decision", "Packages are installed with npm", session="session-1")
@@ -118,7 +118,7 @@ def test_a_note_supersedes_the_decision_whose_id_follows_instead_of(
     assert old.superseded_by == new.id
 
 
-def test_words_after_instead_of_supersede_only_a_decision_on_the_same_subject(
+def test_a_rejected_alternative_does_not_replace_a_decision_on_another_subject(
     client: SimulatedClient,
 ) -> None:
     client.note("decision", "The docs site is built with npm", session="session-1")
@@ -129,7 +129,7 @@ def test_words_after_instead_of_supersede_only_a_decision_on_the_same_subject(
     assert old.superseded_by == ""
 
 
-def test_an_open_question_is_shown_at_each_start_until_a_note_with_its_id_answers_it(
+def test_an_open_question_is_shown_until_a_note_with_its_id_answers_it(
     client: SimulatedClient,
 ) -> None:
     client.note("open", "The region that hosts the order archive is not chosen")
@@ -160,7 +160,9 @@ def test_a_pinned_record_is_shown_first_despite_many_newer_records(client: Simul
     assert "Deploys need two approvals" in again
 
 
-def test_many_questions_and_decisions_stay_within_the_block_limit(client: SimulatedClient) -> None:
+def test_session_start_context_stays_within_3000_characters_despite_many_records(
+    client: SimulatedClient,
+) -> None:
     for n in range(12):
         names = tuple(Entity(f"part-{n}-{i}-{'x' * 40}", "component") for i in range(4))
         told(client, Record("question", f"Why does {n} {'so ' * 60}", entities=names))

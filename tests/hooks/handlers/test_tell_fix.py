@@ -64,7 +64,9 @@ def test_a_fix_already_shown_with_a_prompt_is_not_shown_again(known: SimulatedCl
     assert failed(known) == ""
 
 
-def test_a_fix_shown_at_session_start_is_shown_again_at_the_failure(known: SimulatedClient) -> None:
+def test_a_fix_shown_at_session_start_is_shown_again_when_its_command_fails(
+    known: SimulatedClient,
+) -> None:
     assert FIX[:30] in known.context("SessionStart", "session-2", source="startup")
 
     assert FIX[:30] in failed(known, "session-2")
@@ -103,7 +105,9 @@ def test_a_fix_is_not_shown_to_the_session_that_noted_it(known: SimulatedClient)
     assert failed(known, "session-1") == ""
 
 
-def test_a_subagent_is_shown_a_fix_that_its_session_already_saw(known: SimulatedClient) -> None:
+def test_a_fix_is_shown_to_a_subagent_even_if_the_main_session_already_saw_it(
+    known: SimulatedClient,
+) -> None:
     failed(known)
 
     assert FIX[:30] in failed(known, agent_id="a1", agent_type="general-purpose")
@@ -118,7 +122,7 @@ def test_a_forgotten_fix_is_not_shown(known: SimulatedClient) -> None:
 
 
 @pytest.mark.parametrize("trust", ["tool", "foreign"])
-def test_fixes_of_other_users_and_programs_are_not_shown_at_a_failure(
+def test_a_failed_command_shows_no_fix_written_by_another_user_or_program(
     known: SimulatedClient, trust: str
 ) -> None:
     memory = known.memory()
@@ -150,7 +154,7 @@ def test_fixes_of_other_users_and_programs_are_not_shown_for_a_pasted_error(
     assert FIX not in known.prompt(LOG + ERROR, "session-2")
 
 
-def test_a_prompt_with_an_error_shows_only_fixes_new_to_its_session(
+def test_a_prompt_with_an_error_omits_fixes_that_an_earlier_prompt_showed(
     client: SimulatedClient,
 ) -> None:
     fixes = [

@@ -143,7 +143,7 @@ def kept_without_limit(long_session: Path, tmp_path_factory: pytest.TempPathFact
 class TestTime:
     # By its work, a step of full size takes about 350, and one of the smallest size 110.
     @pytest.mark.parametrize(("limit", "tried"), [(1000, 0), (450, 0), (230, 4)])
-    def test_a_stop_that_runs_out_of_time_saves_the_offset_that_it_reached(
+    def test_reading_of_a_transcript_resumes_where_a_time_limit_interrupted_it(
         self,
         client: SimulatedClient,
         long_session: Path,
@@ -168,7 +168,7 @@ def _bytes_read() -> int:
 
 
 class TestOnce:
-    def test_rereading_a_transcript_whose_offset_was_lost_adds_nothing(
+    def test_a_transcript_that_is_read_again_from_its_start_adds_no_duplicates(
         self, client: SimulatedClient
     ) -> None:
         client.say("user", DECISION)
@@ -196,7 +196,7 @@ class TestOnce:
 
     @pytest.mark.parametrize("same_ids", [True, False])
     @pytest.mark.parametrize("names_parent", [True, False])
-    def test_copied_turns_in_a_fork_do_not_count_as_repeated_statements(
+    def test_turns_copied_into_a_forked_session_do_not_count_as_repetitions(
         self, client: SimulatedClient, same_ids: bool, names_parent: bool
     ) -> None:
         noted = f"Noted decision: {DECISION}."
@@ -220,7 +220,7 @@ class TestOnce:
         assert _seen_in(client) == seen
         assert [s for s, _ in episodes(client)] == ["session-1"] * 3 + ["fork"]
 
-    def test_unread_parent_messages_copied_into_a_fork_belong_to_the_parent(
+    def test_messages_copied_into_a_forked_session_are_stored_for_the_parent_session(
         self, client: SimulatedClient
     ) -> None:
         client.say("user", DECISION, session="fork")
@@ -396,7 +396,7 @@ class TestBadFiles:
 
         assert len(episodes(client)) == 1
 
-    def test_the_transcript_warning_waits_until_a_continued_turn_ends(
+    def test_a_warning_about_the_transcript_is_shown_only_at_the_end_of_the_turn(
         self, client: SimulatedClient
     ) -> None:
         client.transcript.write_text("no json\n")

@@ -54,7 +54,7 @@ def test_a_statement_that_is_the_whole_prompt_is_shown_only_once(client: Simulat
     ],
 )
 @pytest.mark.parametrize("by_drop", [False, True], ids=["instead of", "dropped"])
-def test_questions_confirmations_and_unrelated_quotations_replace_no_record(
+def test_a_quoted_question_or_confirmation_does_not_replace_a_decision(
     client: SimulatedClient, prompt: str, quotation: str, *, by_drop: bool
 ) -> None:
     client.note("decision", USED, session="earlier")
@@ -76,7 +76,9 @@ def test_questions_confirmations_and_unrelated_quotations_replace_no_record(
         "We use yarn for the packages of the storefront",
     ],
 )
-def test_a_quoted_denial_or_value_replaces_a_decision(client: SimulatedClient, prompt: str) -> None:
+def test_a_quoted_denial_or_new_value_replaces_a_decision(
+    client: SimulatedClient, prompt: str
+) -> None:
     client.note("decision", USED, session="earlier")
     (old,) = client.records()
     client.note("decision", "Yarn installs the modules", prompt, instead_of=old.id[-8:])
@@ -102,7 +104,9 @@ def test_only_an_affirmative_answer_counts_as_agreement_to_a_proposal(
     assert "Postgres" not in memory_file(client)
 
 
-def test_an_accepted_candidate_keeps_the_sentence_that_followed_it(client: SimulatedClient) -> None:
+def test_a_candidate_that_the_user_keeps_is_shown_with_the_sentence_that_followed(
+    client: SimulatedClient,
+) -> None:
     filler = "The report lists what the customers of the shop have asked for this year. " * 9
     turn = "That at least is what the old handbook says, and it is wrong."
     said = "Don't ever touch the generated files of the parser."
@@ -132,7 +136,9 @@ def test_a_note_cannot_confirm_a_candidate_that_waits_for_the_user(
     assert [record.trust for record in client.records()] in ([], ["assistant"])
 
 
-def test_an_always_outside_the_quotation_does_not_widen_the_scope(client: SimulatedClient) -> None:
+def test_a_note_is_not_extended_to_all_projects_by_words_outside_its_quotation(
+    client: SimulatedClient,
+) -> None:
     prompt = "The tests always take long. Please write the dates in UTC from here on."
     client.note(
         "rule", "Dates are in UTC", "write the dates in UTC", prompt=prompt, For="everywhere"
@@ -141,7 +147,9 @@ def test_an_always_outside_the_quotation_does_not_widen_the_scope(client: Simula
     assert [record.scope for record in client.records()] == ["team"]
 
 
-def test_a_question_about_a_contradiction_quotes_the_user_in_full(client: SimulatedClient) -> None:
+def test_the_users_rule_is_quoted_in_full_when_a_note_contradicts_it(
+    client: SimulatedClient,
+) -> None:
     said = (
         "Never deploy the billing service on a friday, whatever the release calendar of the other "
         "teams in the house says about it, and least of all in December, unless Ann is on call"
@@ -192,7 +200,9 @@ class TestNotesOff:
         assert [record.trust for record in client.records("1")] == ["assistant"]
 
 
-def test_a_sentence_that_reverses_a_later_match_is_kept(client: SimulatedClient) -> None:
+def test_a_quotation_keeps_the_sentence_that_reverses_its_last_occurrence(
+    client: SimulatedClient,
+) -> None:
     filler = "The report of the last sprint lists what the customers have asked for.\n\n" * 3
     words = "push straight to main"
     places = "".join(f"Chapter {n} has the line {words} in it.\n\n{filler}" for n in range(6))
@@ -202,7 +212,7 @@ def test_a_sentence_that_reverses_a_later_match_is_kept(client: SimulatedClient)
     assert "He must not" in str(client.records()[0].evidence.get("quotation", ""))
 
 
-def test_the_sentence_introducing_a_code_block_is_kept_despite_blank_lines(
+def test_a_quoted_line_of_code_keeps_the_sentence_that_introduces_its_code_block(
     client: SimulatedClient,
 ) -> None:
     filler = "The report of the last sprint lists what the customers have asked for.\n\n" * 6
@@ -213,7 +223,7 @@ def test_the_sentence_introducing_a_code_block_is_kept_despite_blank_lines(
     assert "must never be run" in str(client.records()[0].evidence.get("quotation", ""))
 
 
-def test_secrets_are_removed_from_the_also_words_of_a_note(client: SimulatedClient) -> None:
+def test_secrets_are_removed_from_the_extra_search_words_of_a_note(client: SimulatedClient) -> None:
     token = "ghp_" + "9fK2xQ7bLm4Rt8Wz" + "1cVy6Nd3Hs5JpAeG0uTi"
     client.note("fact", "The mirror needs a token", "", also=f"mirror login, {token}")
 

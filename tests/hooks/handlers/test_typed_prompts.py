@@ -89,7 +89,7 @@ def origins(client: SimulatedClient) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("path", ["", "/nonexistent", "other.jsonl"])
-def test_a_memory_command_with_another_transcript_path_is_refused(
+def test_a_memory_command_with_a_wrong_transcript_path_is_refused(
     client: SimulatedClient, path: str
 ) -> None:
     """The assistant can pipe in an event that hides the call of a tool from which it comes."""
@@ -180,7 +180,7 @@ def test_a_note_gets_user_trust_once_the_quoted_prompt_is_in_the_transcript(
 
 @pytest.mark.parametrize("reader", ["PreCompact", "Stop"])
 @pytest.mark.parametrize("later", ["Stop", "SessionEnd"])
-def test_a_prompt_stored_after_its_transcript_entry_was_read_counts_as_typed(
+def test_a_prompt_counts_as_typed_even_if_its_transcript_entry_was_read_first(
     client: SimulatedClient, reader: str, later: str
 ) -> None:
     enter(client, RULE, **TYPED)
@@ -192,7 +192,9 @@ def test_a_prompt_stored_after_its_transcript_entry_was_read_counts_as_typed(
     assert origins(client) == [(RULE, "typed")]
 
 
-def test_a_prompt_whose_hook_died_after_replying_counts_as_typed(client: SimulatedClient) -> None:
+def test_a_prompt_counts_as_typed_even_if_its_hook_crashed_after_the_reply(
+    client: SimulatedClient,
+) -> None:
     event = {"hook_event_name": "UserPromptSubmit", "session_id": "session-1", "prompt": RULE}
     paths = {"transcript_path": str(client.transcript), "cwd": str(client.project)}
     outcome = dispatcher.answer(json.dumps(event | paths).encode(), client.environ)
@@ -205,7 +207,7 @@ def test_a_prompt_whose_hook_died_after_replying_counts_as_typed(client: Simulat
     assert origins(client) == [(RULE, "typed")]
 
 
-def test_a_transcript_entry_confirms_only_one_prompt(client: SimulatedClient) -> None:
+def test_one_transcript_entry_confirms_only_one_prompt_as_typed(client: SimulatedClient) -> None:
     """The assistant may pipe in what was typed before, and taken back."""
     fire(client, RULE)
     enter(client, RULE, **TYPED)
@@ -365,7 +367,7 @@ def test_text_of_another_agent_in_a_typed_prompt_cannot_be_quoted(
     assert [origin for _, origin in origins(client)] == ["typed"]
 
 
-def test_an_escaped_memory_block_in_a_transcript_entry_is_not_stored_as_user_text(
+def test_a_memory_block_in_a_transcript_entry_is_not_stored_as_words_of_the_user(
     client: SimulatedClient,
 ) -> None:
     block = (

@@ -20,7 +20,9 @@ def contradict(client: SimulatedClient) -> tuple[str, str]:
 
 
 class TestOneWord:
-    def test_replace_supersedes_the_contradicted_record(self, client: SimulatedClient) -> None:
+    def test_the_replace_command_closes_the_contradicted_rule(
+        self, client: SimulatedClient
+    ) -> None:
         old, new = contradict(client)
         assert client.is_open("Never push")
 
@@ -31,7 +33,7 @@ class TestOneWord:
         assert client.record_of("after each task").evidence["agreed"] == f"replace {new}"
         assert client.record_of("after each task").trust == "assistant"
 
-    def test_keep_retains_a_contradicted_rule_and_ends_the_contradiction(
+    def test_the_keep_command_keeps_a_contradicted_rule_and_ends_the_contradiction(
         self, client: SimulatedClient
     ) -> None:
         old, _ = contradict(client)
@@ -127,7 +129,7 @@ class TestTypedCommands:
 
     @pytest.mark.parametrize("session", ["session-1", "session-2"])
     @pytest.mark.parametrize("word", ["replace", "Keep"])
-    def test_keep_or_replace_without_an_id_decides_the_only_open_contradiction(
+    def test_keep_or_replace_without_an_id_applies_to_the_only_open_contradiction(
         self, client: SimulatedClient, word: str, session: str
     ) -> None:
         """It was asked at the end of this session's turn, or at the start of the next session."""
@@ -151,7 +153,7 @@ class TestTypedCommands:
         assert heard.id[-8:] in client.types("keep")
         assert client.record_of("changelog").status == "active"
 
-    def test_a_command_without_an_id_is_ambiguous_with_two_open_questions(
+    def test_keep_and_replace_without_an_id_do_nothing_if_two_questions_are_open(
         self, client: SimulatedClient
     ) -> None:
         contradict(client)
@@ -161,7 +163,7 @@ class TestTypedCommands:
         assert client.types("keep") == client.types("replace") == ""
         assert client.is_open("Never push")
 
-    def test_keep_without_an_id_after_a_question_is_passed_to_the_assistant(
+    def test_the_bare_word_keep_is_passed_on_if_the_assistant_asked_another_question(
         self, client: SimulatedClient
     ) -> None:
         contradict(client)
@@ -170,7 +172,9 @@ class TestTypedCommands:
 
         assert client.types("keep") == client.types("replace") == ""
 
-    def test_keep_ignores_a_contradiction_of_another_session(self, client: SimulatedClient) -> None:
+    def test_keep_without_an_id_ignores_a_contradiction_found_in_another_session(
+        self, client: SimulatedClient
+    ) -> None:
         contradict(client)
 
         assert client.types("keep", "session-2") == ""
@@ -203,7 +207,9 @@ class TestTypedCommands:
         assert client.types(prompt) == ""
         assert len(client.records("1")) == 1
 
-    def test_forget_accepts_the_user_quotation_of_a_memory(self, client: SimulatedClient) -> None:
+    def test_forget_finds_a_memory_by_the_quoted_words_of_the_user(
+        self, client: SimulatedClient
+    ) -> None:
         said = "No, exports use commas after all."
         client.prompt(said)
         text = "Exported files separate the fields by a comma, not a semicolon"
@@ -213,7 +219,7 @@ class TestTypedCommands:
         assert client.records("1") == []
 
     @pytest.mark.parametrize("words", ["the cache decision", "that", "all that", "web Memcached"])
-    def test_forget_without_a_certain_match_suggests_the_command_with_an_id(
+    def test_an_uncertain_forget_command_suggests_the_same_command_with_an_id(
         self, client: SimulatedClient, words: str
     ) -> None:
         text = "The web app caches rendered pages in Redis, not Memcached"
@@ -237,7 +243,7 @@ class TestTypedCommands:
 
         assert "the user types" not in client.context("UserPromptSubmit", "s", prompt=prompt)
 
-    def test_undo_of_a_contradicted_record_keeps_the_contradicting_record(
+    def test_undoing_an_older_record_keeps_the_newer_record_that_contradicts_it(
         self, client: SimulatedClient
     ) -> None:
         old, new = contradict(client)

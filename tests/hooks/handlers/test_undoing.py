@@ -76,7 +76,9 @@ def replaced_cache(client: SimulatedClient) -> tuple[str, str]:
     return old.id[-8:], new.id[-8:]
 
 
-def test_forgetting_a_decision_reports_which_earlier_one_is_valid(client: SimulatedClient) -> None:
+def test_forgetting_a_decision_reports_the_earlier_decision_that_holds_again(
+    client: SimulatedClient,
+) -> None:
     old, new = replaced_cache(client)
     again = f"{old} “The cache is Redis” holds again; `forget {old}` too?"
 
@@ -98,7 +100,7 @@ def test_the_forget_shell_command_reports_the_decision_valid_again(client: Simul
     assert held(client) == ["The cache is Redis"]
 
 
-def test_a_record_forgotten_with_its_successor_does_not_become_valid_again(
+def test_a_decision_forgotten_together_with_its_replacement_stays_forgotten(
     client: SimulatedClient,
 ) -> None:
     replaced_cache(client)
@@ -174,7 +176,9 @@ def test_an_undone_note_is_not_read_again_in_the_transcript(
     assert "Kept" not in client.feedback() and "Not kept" not in client.feedback()
 
 
-def test_an_undone_note_is_not_stored_from_a_reworded_summary(client: SimulatedClient) -> None:
+def test_an_undone_note_is_not_stored_again_if_a_summary_rewords_it(
+    client: SimulatedClient,
+) -> None:
     undone_note(client)
 
     summary = f'Noted decision: The services cache in Memcached. From: "{CACHE}"'
@@ -193,7 +197,7 @@ def test_a_note_that_the_assistant_writes_after_the_undo_is_kept(client: Simulat
     assert held(client) == ["The cache is Memcached"]
 
 
-def test_a_dropped_line_that_was_undone_has_no_effect_when_read_again(
+def test_an_undone_removal_is_not_repeated_when_the_transcript_is_read(
     client: SimulatedClient,
 ) -> None:
     client.note("fact", "The staging host restarts every night", quotation="", session="s-0")
@@ -211,7 +215,7 @@ def test_a_dropped_line_that_was_undone_has_no_effect_when_read_again(
     assert held(client) == ["The staging host restarts every night"]
 
 
-def test_a_prompt_undone_before_its_entry_was_read_is_not_stored_later(
+def test_an_undone_prompt_is_not_stored_when_its_transcript_entry_is_read_later(
     client: SimulatedClient,
 ) -> None:
     client.writes_entries = False
@@ -225,7 +229,7 @@ def test_a_prompt_undone_before_its_entry_was_read_is_not_stored_later(
     assert held(client) == []
 
 
-def test_a_redone_note_has_user_trust_even_if_its_prompt_was_read_late(
+def test_a_redone_note_keeps_the_users_trust_even_if_its_prompt_was_confirmed_late(
     client: SimulatedClient,
 ) -> None:
     client.writes_entries = False
@@ -242,7 +246,7 @@ def test_a_redone_note_has_user_trust_even_if_its_prompt_was_read_late(
     assert redone.startswith("Redone: remembered decision")
 
 
-def test_a_refused_undo_from_another_transcript_does_not_raise_trust(
+def test_a_refused_undo_command_does_not_give_a_record_the_users_trust(
     client: SimulatedClient,
 ) -> None:
     """The assistant can write another transcript, and pipe in an event that names it."""
@@ -271,7 +275,7 @@ def test_history_labels_repeated_undos_as_undone_or_redone(client: SimulatedClie
     assert len({what.rpartition(":")[2] for what in told}) == 1
 
 
-def test_noting_a_forgotten_statement_again_is_not_reported_as_remembered(
+def test_an_undone_statement_that_is_noted_again_is_reported_as_not_kept(
     client: SimulatedClient,
 ) -> None:
     client.note("fact", "The staging host restarts every night", quotation="")
@@ -293,7 +297,7 @@ def test_undoing_keep_makes_the_record_a_candidate_again(client: SimulatedClient
     assert [record.status for record in client.records("1")] == ["candidate"]
 
 
-def test_undoing_keep_closes_the_record_that_keep_had_reopened(client: SimulatedClient) -> None:
+def test_undoing_a_keep_command_closes_the_replaced_decision_again(client: SimulatedClient) -> None:
     old, _ = replaced_cache(client)
     client.types(f"keep {old}")
     assert held(client) == ["The cache is Memcached", "The cache is Redis"]

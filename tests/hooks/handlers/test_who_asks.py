@@ -49,7 +49,7 @@ def piped(client: SimulatedClient, raw: dict[str, Any], environ: dict[str, str])
     ids=lambda shell: next(iter(shell)),
 )
 @pytest.mark.parametrize("stated", ["", "gemini", "cursor", "opencode", "codex", "newcomer"])
-def test_an_event_piped_in_by_a_shell_of_another_client_gets_no_user_trust(
+def test_a_hook_event_from_the_shell_of_another_client_gets_no_user_trust(
     client: SimulatedClient, shell: dict[str, str], stated: str
 ) -> None:
     if stated == "codex" and "CODEX_THREAD_ID" in shell:
@@ -101,7 +101,7 @@ def test_a_memory_command_of_a_forged_session_is_refused_while_a_tool_runs(
     assert len(client.records()) == 1
 
 
-def test_a_forged_session_with_its_own_transcript_is_refused_while_a_tool_runs(
+def test_a_command_of_a_forged_session_with_a_transcript_is_refused_while_a_tool_runs(
     client: SimulatedClient,
 ) -> None:
     client.say("assistant", CALL)
@@ -127,7 +127,7 @@ def test_a_transcript_outside_the_clients_folder_gives_no_user_trust(
 
 
 @pytest.mark.parametrize("announced", [True, False])
-def test_a_memory_command_in_the_first_prompt_needs_no_transcript(
+def test_a_memory_command_as_first_prompt_is_accepted_before_a_transcript_exists(
     client: SimulatedClient, announced: bool
 ) -> None:
     client.writes_entries = False

@@ -48,7 +48,7 @@ def fix(client: SimulatedClient) -> Record:
 
 
 class TestIncidents:
-    def test_c8_a_fix_has_the_stated_cause_and_its_evidence(self, client: SimulatedClient) -> None:
+    def test_a_fix_is_stored_with_its_cause_and_evidence(self, client: SimulatedClient) -> None:
         commit = "0123456789abcdef0123456789abcdef01234567"
         (client.project / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
         (client.project / ".git" / "packed-refs").write_text(f"# x\n{commit} refs/heads/main\n")
@@ -73,11 +73,11 @@ class TestIncidents:
         }
 
     def test_a_fix_is_found_by_the_symptom_the_user_stated(self, client: SimulatedClient) -> None:
-        self.test_c8_a_fix_has_the_stated_cause_and_its_evidence(client)
+        self.test_a_fix_is_stored_with_its_cause_and_evidence(client)
 
         assert "cart has no total" in client.command("recall", "checkout page crashes").stdout
 
-    def test_a_noted_fix_gets_the_evidence_of_the_command_without_a_second_record(
+    def test_a_fix_that_is_noted_and_observed_is_stored_as_one_record_with_evidence(
         self, client: SimulatedClient
     ) -> None:
         ran(client, PYTEST, ERROR, failed=True)
@@ -93,7 +93,9 @@ class TestIncidents:
         assert record.evidence["error"] == "KeyError: 'total'"
         assert record.evidence["files"] == ["cart.py"]
 
-    def test_a_noted_fix_gets_evidence_of_its_own_error(self, client: SimulatedClient) -> None:
+    def test_a_noted_fix_gets_the_evidence_of_the_error_it_describes(
+        self, client: SimulatedClient
+    ) -> None:
         for name, error in (("cart", "'total'"), ("order", "'street'")):
             ran(client, f"pytest tests/test_{name}.py", f"E   KeyError: {error}", failed=True)
             changed(client, f"{name}.py")
@@ -132,7 +134,7 @@ class TestIncidents:
 
         assert fix(client).evidence["files"] == ["cart.py"]
 
-    def test_a_tool_result_written_later_is_matched_to_its_command(
+    def test_the_result_of_a_command_is_recognised_even_if_written_after_a_compaction(
         self, client: SimulatedClient
     ) -> None:
         call = {"type": "tool_use", "id": REAL_ID, "name": "Bash", "input": {"command": PYTEST}}
@@ -221,12 +223,14 @@ class TestStart:
         assert len(context) <= 3000
         return context
 
-    def test_work_in_a_session_creates_no_session_record(self, client: SimulatedClient) -> None:
+    def test_ordinary_work_in_a_session_does_not_create_a_record(
+        self, client: SimulatedClient
+    ) -> None:
         worked(client, "work-0")
 
         assert client.records("1") == [] and self.start(client, "start-0") == ""
 
-    def test_a_session_record_of_an_earlier_release_is_recalled_but_never_injected(
+    def test_a_session_record_of_an_earlier_release_is_found_only_by_the_recall_command(
         self, client: SimulatedClient
     ) -> None:
         memory = client.memory()
@@ -251,7 +255,7 @@ class TestStart:
         assert "host of the archive" not in told
         assert "owner of the mail domain" in told
 
-    def test_a_session_start_shows_user_facts_with_addresses_before_recent_fixes(
+    def test_a_session_start_lists_facts_of_the_user_before_recent_fixes(
         self, client: SimulatedClient
     ) -> None:
         memory = client.memory()

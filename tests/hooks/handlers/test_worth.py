@@ -35,7 +35,7 @@ def told(
     return [tuple(row) for row in rows]
 
 
-def test_the_tokens_of_the_session_block_are_counted_per_item(client: SimulatedClient) -> None:
+def test_session_start_counts_the_tokens_of_each_injected_item(client: SimulatedClient) -> None:
     id_ = keep(client)
 
     block = client.whole_context("SessionStart", source="startup")
@@ -57,7 +57,7 @@ def test_a_prompt_without_injected_memories_costs_no_tokens(client: SimulatedCli
     assert told(client) == before
 
 
-def test_the_tokens_of_a_cue_are_counted(client: SimulatedClient) -> None:
+def test_the_tokens_of_a_reminder_to_take_a_note_are_counted(client: SimulatedClient) -> None:
     client.context("SessionStart", source="startup")
 
     cue = client.prompt("Never push to the main branch yourself.")
@@ -65,7 +65,9 @@ def test_the_tokens_of_a_cue_are_counted(client: SimulatedClient) -> None:
     assert told(client, "channel, kind, chars")[-1] == ("prompt", "cue", len(cue))
 
 
-def test_a_rule_that_matches_repeated_calls_is_counted_once(client: SimulatedClient) -> None:
+def test_the_tokens_of_a_rule_are_counted_once_for_a_repeated_tool_call(
+    client: SimulatedClient,
+) -> None:
     client.note("rule", "Packages are installed with pnpm", when="`npm install`")
     call = {"tool_name": "Bash", "tool_input": {"command": "npm install vite"}, "tool_use_id": "t"}
 
@@ -85,7 +87,9 @@ def test_a_rule_shown_only_to_the_user_costs_no_tokens(client: SimulatedClient) 
     assert told(client, "channel, kind, chars")[-1] == ("asked", "constraint", 0)
 
 
-def test_a_rule_that_denies_a_call_is_not_judged_as_followed(client: SimulatedClient) -> None:
+def test_compliance_is_not_measured_for_a_rule_that_denies_the_tool_call(
+    client: SimulatedClient,
+) -> None:
     client.note("rule", "Packages are installed with pnpm", when="`npm install`")
     (rule,) = client.records()
     client.fire("UserPromptSubmit", prompt=f"deny {rule.id[-8:]}")
@@ -96,7 +100,7 @@ def test_a_rule_that_denies_a_call_is_not_judged_as_followed(client: SimulatedCl
     assert [row[0] for row in told(client) if row[1] == "constraint"][-1] == "rule"
 
 
-def test_a_rule_shown_only_with_the_tool_result_is_not_judged_as_followed(
+def test_compliance_is_not_measured_for_a_rule_shown_only_with_the_tool_result(
     client: SimulatedClient,
 ) -> None:
     client.note("rule", "Packages are installed with pnpm", when="`npm install`")
@@ -108,7 +112,9 @@ def test_a_rule_shown_only_with_the_tool_result_is_not_judged_as_followed(
     assert told(client, "channel, kind")[-2:] == [("rule", "constraint"), ("rule", "frame")]
 
 
-def test_a_fix_shown_at_a_failure_is_counted(client: SimulatedClient) -> None:
+def test_the_tokens_of_a_fix_shown_after_a_failed_command_are_counted(
+    client: SimulatedClient,
+) -> None:
     client.note("fix", 'Deploys loop with "force_https is not allowed": drop the TLS handler', "")
     call = {"tool_name": "Bash", "tool_input": {"command": "fly deploy"}, "tool_use_id": "t"}
     error = "Exit code 1\nError: force_https is not allowed for this service\n"

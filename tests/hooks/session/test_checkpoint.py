@@ -22,7 +22,7 @@ class TestTask:
     @pytest.mark.parametrize(
         "nod", ["yes", "Continue.", "ok, go on please", "/compact", "👍", "ja, weiter", "lgtm!"]
     )
-    def test_a_short_assent_is_not_a_task(self, nod: str) -> None:
+    def test_a_short_assent_such_as_ok_does_not_replace_the_current_task(self, nod: str) -> None:
         assert open_task([TASK, nod, nod]) == (TASK, "")
 
     def test_a_short_follow_up_prompt_is_kept_with_the_preceding_task(self) -> None:
@@ -34,7 +34,7 @@ class TestTask:
 
         assert open_task([TASK, "And the tests?", newer]) == (newer, "")
 
-    def test_if_all_prompts_are_short_the_last_one_except_assents_is_the_task(self) -> None:
+    def test_a_short_request_counts_as_the_task_if_all_prompts_are_short(self) -> None:
         assert open_task(["Fix CI", "yes"]) == ("Fix CI", "")
         assert open_task(["yes", "ok"]) == ("", "")
 
@@ -52,7 +52,7 @@ class TestTask:
         assert saved.startswith("The importer is slow.")
         assert saved.endswith("Make it stream instead.")
 
-    def test_facts_missing_from_the_turns_are_taken_from_the_previous_checkpoint(self) -> None:
+    def test_a_checkpoint_takes_missing_facts_from_the_previous_checkpoint(self) -> None:
         before = checkpoint(
             [TASK, "And the tests?"], [], now=NOW, changed=["a.py", "b.py"], items=["Write it"]
         )
@@ -91,7 +91,7 @@ class TestRoom:
         assert text.count("Own decision") >= 2
         assert len(ids) == text.count("- [decision")
 
-    def test_characters_not_needed_by_one_section_are_given_to_the_others(self) -> None:
+    def test_a_checkpoint_section_can_use_the_space_that_other_sections_leave(self) -> None:
         own = [a_record(f"Own decision {n}", n) for n in range(30)]
 
         text, ids = block({"task": TASK}, own)
@@ -99,11 +99,11 @@ class TestRoom:
         assert len(ids) > 20
         assert text.index(TASK) < text.index("Own decision 0")
 
-    def test_an_empty_checkpoint_gives_an_empty_block(self) -> None:
+    def test_an_empty_checkpoint_is_rendered_as_empty_text(self) -> None:
         assert block({}, []) == ("", ())
         assert block(checkpoint([], [], now=NOW), []) == ("", ())
 
-    def test_the_returned_ids_match_the_records_shown_in_the_text(self) -> None:
+    def test_a_checkpoint_returns_the_ids_of_exactly_the_records_in_its_text(self) -> None:
         own = [a_record(f"Decision {n:02}", n, entities=(Entity("x" * 60, ""),)) for n in range(60)]
 
         text, ids = block({"task": TASK}, own)

@@ -51,7 +51,7 @@ def say(memory: Memory, session: str, turns: Sequence[tuple[str, str]], day: int
     memory.write("add_episodes", {"episodes": episodes}, Provenance("prompt", "user"))
 
 
-def test_a_prompt_of_several_sentences_is_a_message_unlike_a_single_question() -> None:
+def test_several_sentences_count_as_a_message_and_a_single_question_does_not() -> None:
     assert is_message(parse(MESSAGE))
     assert is_message(parse("I am back from lunch. What is next?"))
     assert not is_message(parse("When do the payment reminders go out?"))
@@ -67,7 +67,7 @@ def test_turns_of_the_session_that_a_message_continues_rank_first(memory: Memory
     assert hits[0].metadata["session"] == "invoices"
 
 
-def test_a_session_is_scored_by_all_its_turns_together(memory: Memory) -> None:
+def test_the_score_of_a_past_session_combines_the_matches_of_all_its_turns(memory: Memory) -> None:
     words = (
         "amber basil cedar dahlia elder fennel ginger hazel iris jasmine kelp laurel "
         "myrtle nettle olive pepper"
@@ -91,7 +91,7 @@ def test_the_newer_of_two_sessions_with_the_same_text_scores_higher() -> None:
     assert scores["new"] > scores["old"] > scores["other"]
 
 
-def test_a_session_similar_to_the_best_one_scores_higher_than_unrelated_ones() -> None:
+def test_a_session_similar_to_the_best_match_scores_higher_than_an_unrelated_one() -> None:
     texts = {
         "unlike": "bread butter honey jam",
         "like": "lathe spindle gouge mandrel",
@@ -104,7 +104,7 @@ def test_a_session_similar_to_the_best_one_scores_higher_than_unrelated_ones() -
     assert scores["like"] > max(scores["unlike"], scores["filler"])
 
 
-def test_sessions_are_not_ranked_for_a_short_question_or_an_exact_phrase(memory: Memory) -> None:
+def test_short_questions_and_exact_phrases_do_not_rank_past_sessions(memory: Memory) -> None:
     say(memory, "invoices", INVOICES)
 
     assert not continued(parse("When do reminders go out?"), memory, ()).scores
@@ -112,7 +112,7 @@ def test_sessions_are_not_ranked_for_a_short_question_or_an_exact_phrase(memory:
     assert continued(parse(MESSAGE), memory, ()).scores
 
 
-def test_turns_of_the_continued_session_are_added_as_candidates_only_once(memory: Memory) -> None:
+def test_recall_adds_each_turn_of_the_continued_session_only_once(memory: Memory) -> None:
     say(memory, "invoices", INVOICES)
 
     found = continued(parse(MESSAGE), memory, ())
@@ -131,7 +131,7 @@ def test_a_session_filter_in_a_message_limits_the_hits_to_that_session(memory: M
     assert {hit.metadata["session"] for hit in answer.hits} == {"holiday"}
 
 
-def test_explain_shows_the_score_part_for_the_continued_session(memory: Memory) -> None:
+def test_explain_shows_how_much_a_continued_session_adds_to_the_score(memory: Memory) -> None:
     say(memory, "invoices", INVOICES)
 
     hits = Fabric(memory, NOW).recall(MESSAGE, explain=True).hits

@@ -16,7 +16,7 @@ WHOLE = covering("whole", 1.0, "redis", "sessions")
 PART = covering("part", 0.3, "redis")
 
 
-def test_hits_with_few_words_are_removed_if_another_hit_has_all_words() -> None:
+def test_hits_with_few_words_of_the_question_are_removed_if_another_hit_has_all_words() -> None:
     much = covering("much", 0.6, "redis")
 
     assert cut_off([WHOLE, PART, much], Query("redis sessions")) == [WHOLE, much]
@@ -30,7 +30,7 @@ def test_no_hit_is_removed_if_none_matches_the_whole_question() -> None:
     assert cut_off([one_word, PART], Query("redis")) == [one_word, PART]
 
 
-def test_semantically_similar_and_contradicted_hits_are_not_removed() -> None:
+def test_recall_keeps_similar_or_contradicted_hits_that_contain_few_words_of_the_question() -> None:
     near = covering("near", 0.0, similarity=0.7)
     older = covering("older", 0.2, said_before=["whole"])
 

@@ -46,7 +46,9 @@ def say(memory: Memory, *texts: str) -> None:
         f"One more thing before lunch: {RULE.lower()}, so that runs do not disturb one another.",
     ],
 )
-def test_a_turn_that_states_a_record_is_merged_into_the_record(memory: Memory, said: str) -> None:
+def test_recall_returns_only_the_record_if_a_turn_states_the_same_content(
+    memory: Memory, said: str
+) -> None:
     say(memory, said)
 
     hits = Fabric(memory, NOW).recall("What do integration tests need?").hits

@@ -72,7 +72,7 @@ def test_waiting_texts_are_committed_in_one_batch(tmp_path: Path) -> None:
     assert len(commits) <= 3
 
 
-def test_a_text_with_an_idempotency_key_conflict_does_not_affect_its_batch(tmp_path: Path) -> None:
+def test_an_idempotency_conflict_fails_only_the_conflicting_text_of_a_batch(tmp_path: Path) -> None:
     async def story(writer: BatchedWriter) -> None:
         texts = [Ingest("a", idempotency_key="k"), Ingest("b", idempotency_key="k"), Ingest("c")]
         first, second, third = await asyncio.gather(*map(writer.accept, texts))
@@ -85,7 +85,7 @@ def test_a_text_with_an_idempotency_key_conflict_does_not_affect_its_batch(tmp_p
     assert stored(tmp_path) == 2
 
 
-def test_the_texts_of_a_cancelled_and_of_a_concurrent_request_are_both_stored(
+def test_a_batch_is_stored_completely_even_if_one_request_is_cancelled(
     tmp_path: Path,
 ) -> None:
     async def story(writer: BatchedWriter) -> None:
@@ -136,7 +136,7 @@ def test_the_total_size_of_waiting_texts_is_limited(
     told(tmp_path, story)
 
 
-def test_texts_are_refused_while_too_many_wait_to_be_processed(tmp_path: Path) -> None:
+def test_texts_are_refused_while_the_processing_backlog_is_full(tmp_path: Path) -> None:
     async def story(writer: BatchedWriter) -> None:
         await writer.accept(Ingest("one"))
         while not writer.is_full:
@@ -150,7 +150,7 @@ def test_texts_are_refused_while_too_many_wait_to_be_processed(tmp_path: Path) -
     assert stored(tmp_path) == 1
 
 
-def test_health_checks_detect_that_the_backlog_is_no_longer_full(
+def test_a_health_check_notices_that_a_full_backlog_has_room_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(group, "LOOK_EVERY_S", 0.0)
@@ -183,7 +183,7 @@ def test_a_database_that_cannot_be_created_is_reported_without_its_path(tmp_path
     told(tmp_path / "home", story)
 
 
-def test_a_full_disk_is_reported_until_a_test_write_succeeds(
+def test_a_full_disk_is_reported_until_writing_works_again(
     tmp_path: Path,
 ) -> None:
     opened: list[Database] = []

@@ -104,7 +104,7 @@ class _Skipping(selectors.DefaultSelector):
         return super().select(0)
 
 
-def test_a_late_first_part_does_not_extend_the_time_limit_of_a_body(
+def test_the_time_limit_of_a_body_is_counted_from_the_start_of_the_request(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     late, selector = iter((BODY_S - 1, 3 * BODY_S)), _Skipping()

@@ -95,7 +95,9 @@ def test_a_memory_is_edited_and_the_change_is_undone_and_redone(
     assert new in whats(server)
 
 
-def test_a_candidate_is_kept_or_dropped_or_reworded(shell: Shell, server: Serving) -> None:
+def test_an_unconfirmed_memory_can_be_kept_dropped_or_reworded(
+    shell: Shell, server: Serving
+) -> None:
     for said in ("The exporter keeps templates in S3", "Ship on Fridays", "Use tabs in Makefiles"):
         hear(shell, said)
     review = picture(server)["review"]
@@ -116,7 +118,7 @@ def test_a_candidate_is_kept_or_dropped_or_reworded(shell: Shell, server: Servin
     assert [c["what"] for c in picture(server)["review"]["candidates"]] == ["Ship on Fridays"]
 
 
-def test_replace_resolves_a_contradiction_and_keep_reverts_it(
+def test_replacing_a_contradicted_memory_resolves_the_conflict_and_is_reversible(
     shell: Shell, server: Serving
 ) -> None:
     old = shell.remember("The order archive is in MongoDB")["id"]
@@ -146,7 +148,7 @@ def test_a_memory_is_pinned_and_unpinned(shell: Shell, server: Serving) -> None:
     assert not any(r["pinned"] for r in picture(server)["records"])
 
 
-def test_forget_deletes_what_the_preview_showed_and_can_be_undone(
+def test_forget_deletes_the_previewed_memories_and_can_be_undone(
     shell: Shell, server: Serving
 ) -> None:
     printed = shell.run("forget", "orders-api", "--json").json
@@ -170,9 +172,7 @@ def test_forget_deletes_what_the_preview_showed_and_can_be_undone(
     assert names == {e["name"] for e in before["entities"]}
 
 
-def test_a_record_is_forgotten_by_its_id_and_several_by_their_words(
-    shell: Shell, server: Serving
-) -> None:
+def test_memories_are_forgotten_by_id_or_by_matching_words(shell: Shell, server: Serving) -> None:
     id_ = shown(server, "UTC")["id"]
     preview = done(server, "forget", what=id_)["preview"]
     assert [r["id"] for r in preview["records"]] == [id_]
@@ -205,7 +205,9 @@ def test_entities_are_merged_after_a_preview(shell: Shell, server: Serving) -> N
     assert "order-service" in {e["name"] for e in picture(server)["entities"]}
 
 
-def test_a_contradiction_is_resolved_by_keeping_both_or_one(shell: Shell, server: Serving) -> None:
+def test_a_contradiction_is_resolved_by_keeping_one_memory_or_both(
+    shell: Shell, server: Serving
+) -> None:
     old = shown(server, WORDS)["id"]
     new = contradict(shell, old, "Use offset-pagination for the orders-api")
     due = [o for o in picture(server)["review"]["due"] if o["kind"] == "contradiction"]
@@ -300,7 +302,7 @@ def test_changes_without_the_key_or_from_another_origin_are_refused(
     assert any(r["pinned"] for r in picture(server)["records"])
 
 
-def test_an_impossible_change_is_refused_naming_the_field_and_a_remedy(
+def test_the_error_for_an_invalid_change_names_the_field_or_a_remedy(
     shell: Shell, server: Serving
 ) -> None:
     seen = shown(server, WORDS)
@@ -374,7 +376,7 @@ def test_a_change_in_another_project_affects_only_that_project(tmp_path: Path) -
         assert server.post(f"{CHANGES}?project=none-0", body, key=server.key).status == 404
 
 
-def test_all_records_of_one_program_are_confirmed_or_dropped_after_a_preview(
+def test_all_memories_imported_from_a_program_are_confirmed_or_dropped_at_once(
     shell: Shell, server: Serving
 ) -> None:
     database = ClaudeMem(shell.user_home / ".claude-mem" / "claude-mem.db")
@@ -407,7 +409,7 @@ def test_all_records_of_one_program_are_confirmed_or_dropped_after_a_preview(
     assert picture(server)["review"]["total"]["imported"] == 258
 
 
-def test_candidates_of_other_projects_are_listed_and_decided_in_their_project(
+def test_an_unconfirmed_memory_of_another_project_can_be_listed_and_kept(
     tmp_path: Path,
 ) -> None:
     home = Home(tmp_path)

@@ -28,7 +28,7 @@ def server(shell: Shell) -> Iterator[Serving]:
         yield found
 
 
-def test_br_22_a_text_is_queued_with_its_domain_and_length(server: Serving) -> None:
+def test_a_text_is_queued_with_its_domain_and_length(server: Serving) -> None:
     reply = server.send("health-check")
 
     told = reply.json
@@ -37,7 +37,7 @@ def test_br_22_a_text_is_queued_with_its_domain_and_length(server: Serving) -> N
     assert told == {"status": "queued", "domain": "session", "length": 12}
 
 
-def test_the_state_of_an_ingested_text_is_returned_for_its_id(server: Serving) -> None:
+def test_the_processing_state_of_a_text_is_returned_for_its_id(server: Serving) -> None:
     told = server.send("We moved to PostgreSQL 17.", domain="Legal Advisor").json
 
     reply = server.get(f"{INGEST}/{told['id']}", key="none")
@@ -69,7 +69,7 @@ def test_all_documented_fields_are_accepted_and_unknown_ones_ignored(server: Ser
     assert (reply.status, reply.json["domain"]) == (202, "ops")
 
 
-def test_null_is_treated_like_a_missing_field(server: Serving) -> None:
+def test_a_null_field_is_treated_like_a_missing_field(server: Serving) -> None:
     left: dict[str, Any] = {
         "key_decisions": None,
         "domain": None,
@@ -80,7 +80,7 @@ def test_null_is_treated_like_a_missing_field(server: Serving) -> None:
     assert server.send("Nothing more", key="none", **left).json["domain"] == "session"
 
 
-def test_the_returned_length_is_that_of_the_stored_text(server: Serving) -> None:
+def test_the_returned_length_is_measured_after_redaction(server: Serving) -> None:
     secret = token()
 
     told = server.send(f"The key is {secret}").json
@@ -141,13 +141,13 @@ def test_the_error_names_an_invalid_field(server: Serving, field: str, value: An
 
 
 @pytest.mark.parametrize("value", [5, "d" * 4001, None])
-def test_the_error_names_an_invalid_decision_by_its_index(server: Serving, value: Any) -> None:
+def test_the_error_contains_the_index_of_an_invalid_decision(server: Serving, value: Any) -> None:
     reply = server.send("x", key_decisions=["fine", value])
 
     assert (reply.status, reply.json["error"]["field"]) == (422, "key_decisions.1")
 
 
-def test_the_error_says_that_the_text_is_missing(server: Serving) -> None:
+def test_a_missing_text_is_reported_in_the_error(server: Serving) -> None:
     reply = server.post(INGEST, "{}")
 
     assert reply.status == 422
@@ -189,7 +189,9 @@ def test_an_encoding_other_than_utf8_is_refused(server: Serving) -> None:
     assert server.post(INGEST, "{}", Content_Type=kind).code == "bad_encoding"
 
 
-def test_a_byte_order_mark_a_lone_surrogate_and_nul_are_accepted(server: Serving) -> None:
+def test_json_with_a_byte_order_mark_a_lone_surrogate_and_a_nul_is_accepted(
+    server: Serving,
+) -> None:
     body = b'\xef\xbb\xbf{"session_summary": "cut \\ud83d here\\u0000"}'
 
     reply = server.post(INGEST, body, Content_Type="application/json; charset=UTF-8")
@@ -240,7 +242,9 @@ def test_the_state_of_a_text_is_read_only(server: Serving, method: str) -> None:
         "/v2/memory/ingest",
     ],
 )
-def test_an_altered_path_is_not_found(server: Serving, path: str) -> None:
+def test_a_path_that_differs_slightly_from_a_known_path_is_not_found(
+    server: Serving, path: str
+) -> None:
     reply = server.post(path, '{"session_summary": "x"}', key=server.key)
 
     assert (reply.status, reply.code) == (404, "not_found")
@@ -253,7 +257,7 @@ def test_the_state_of_an_invalid_id_is_not_found(server: Serving, id_: str) -> N
     assert (reply.status, reply.code) == (404, "not_found")
 
 
-def test_a_url_of_another_host_in_the_request_line_is_not_found(server: Serving) -> None:
+def test_a_request_line_with_the_url_of_another_host_is_answered_with_404(server: Serving) -> None:
     head = f"POST http://evil.example{INGEST} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
     body = '{"session_summary": "x"}'
     kind = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
@@ -278,7 +282,7 @@ def test_cross_site_requests_cannot_ingest(server: Serving, name: str, value: st
     assert (reply.status, reply.code) == (403, f"wrong_{'host' if name == 'Host' else 'origin'}")
 
 
-def test_health_and_description_need_no_key(server: Serving) -> None:
+def test_health_checks_and_the_openapi_description_need_no_key(server: Serving) -> None:
     assert server.get("/healthz", key="none").json == {"status": "ok"}
     ready = server.get("/readyz", key="none")
     assert (ready.status, ready.json) == (200, {"status": "ready"})

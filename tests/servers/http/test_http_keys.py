@@ -68,7 +68,7 @@ def test_a_cookie_becomes_invalid_when_the_key_that_created_it_is_dropped(tmp_pa
     assert [keys.is_good(one) for one in holders] == [False, True, True, True]
 
 
-def test_cookies_are_not_keys_and_are_valid_only_for_their_own_server(
+def test_a_cookie_is_valid_only_at_its_own_server_and_not_as_a_key(
     tmp_path: Path,
 ) -> None:
     home = str(tmp_path)
@@ -124,7 +124,7 @@ def test_loaded_keys_remain_valid_when_the_key_file_is_damaged(
     assert "is damaged" in capsys.readouterr().err
 
 
-def test_each_key_is_allowed_a_burst_and_then_only_its_request_rate() -> None:
+def test_the_request_rate_of_each_key_is_limited_after_a_short_burst() -> None:
     clock = Clock()
     rate = Rate(2, clock)
 

@@ -79,7 +79,7 @@ def test_the_http_server_has_the_tools_of_the_stdio_server(server: Serving, mode
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
-def test_a_memory_stored_by_one_client_is_found_by_other_clients_and_by_commands(
+def test_a_memory_stored_over_http_is_found_by_other_clients_and_the_command_line(
     server: Serving, shell: Shell, mode: str
 ) -> None:
     async def story() -> None:
@@ -136,7 +136,7 @@ def test_only_subscribed_and_connected_clients_are_notified_of_changes(server: S
 
 
 @pytest.mark.parametrize("key", ["none", "wrong"])
-def test_a_request_without_a_valid_key_gets_no_session(server: Serving, key: str) -> None:
+def test_a_request_without_a_valid_key_gets_no_mcp_session(server: Serving, key: str) -> None:
     reply = greeted(server, key=key)
 
     assert (reply.status, reply.code) == (401, "unauthorized")
@@ -148,7 +148,9 @@ def test_a_request_without_a_valid_key_gets_no_session(server: Serving, key: str
     ("name", "value"),
     [("Host", "evil.example"), ("Origin", "http://evil.example"), ("Sec_Fetch_Site", "same-site")],
 )
-def test_requests_from_other_sites_get_no_session(server: Serving, name: str, value: str) -> None:
+def test_a_request_from_another_site_gets_no_mcp_session(
+    server: Serving, name: str, value: str
+) -> None:
     reply = greeted(server, **{name: value})
 
     assert reply.status == 403

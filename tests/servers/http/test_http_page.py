@@ -74,7 +74,7 @@ def test_the_server_listens_on_loopback_and_prints_its_address_with_the_key(
     assert len(server.key) >= 40
 
 
-def test_each_start_creates_a_new_key(shell: Shell, server: Serving) -> None:
+def test_each_start_of_the_server_creates_a_new_key(shell: Shell, server: Serving) -> None:
     with serving(shell) as other:
         assert other.key != server.key
         assert other.get("/api/status", key=server.key).status == 401
@@ -114,7 +114,7 @@ def test_the_front_page_without_the_key_explains_how_to_get_the_address(server: 
         assert "set-cookie" not in reply.headers
 
 
-def test_a_cookie_of_another_port_or_key_is_refused(server: Serving) -> None:
+def test_a_cookie_with_a_wrong_name_or_value_is_refused(server: Serving) -> None:
     name, _, value = cookie_of(server).partition("=")
 
     assert server.get("/", key="none", Cookie=f"{name}x={value}").status == 401
@@ -125,7 +125,9 @@ def test_a_cookie_of_another_port_or_key_is_refused(server: Serving) -> None:
     "host",
     ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1", "127.0.0.1.evil:{port}"],
 )
-def test_another_host_name_is_refused(server: Serving, host: str) -> None:
+def test_a_request_with_another_host_or_port_in_its_host_header_is_refused(
+    server: Serving, host: str
+) -> None:
     reply = server.get("/api/status", Host=host.format(port=server.port))
 
     assert (reply.status, reply.code) == (403, "wrong_host")
@@ -153,7 +155,9 @@ def test_a_request_from_another_origin_is_refused(server: Serving, origin: str) 
     assert (reply.status, reply.code) == (403, "wrong_origin")
 
 
-def test_requests_of_the_page_are_accepted_and_cross_site_requests_refused(server: Serving) -> None:
+def test_same_origin_requests_are_accepted_and_cross_site_requests_are_refused(
+    server: Serving,
+) -> None:
     own = f"http://127.0.0.1:{server.port}"
 
     assert server.get("/api/status", Origin=own, Sec_Fetch_Site="same-origin").status == 200
@@ -192,13 +196,15 @@ def test_a_head_request_returns_headers_without_a_body(server: Serving) -> None:
         "/index.html",
     ],
 )
-def test_an_altered_path_is_not_found(server: Serving, path: str) -> None:
+def test_a_path_that_differs_slightly_from_a_known_path_is_not_found(
+    server: Serving, path: str
+) -> None:
     reply = server.get(path)
 
     assert (reply.status, reply.code) == (404, "not_found")
 
 
-def test_a_url_of_another_host_in_the_request_line_is_not_found(server: Serving) -> None:
+def test_a_request_line_with_the_url_of_another_host_is_answered_with_404(server: Serving) -> None:
     ours = f"Host: 127.0.0.1:{server.port}\r\nAuthorization: Bearer {server.key}\r\n"
 
     answer = server.raw(f"GET http://evil.example/api/picture HTTP/1.1\r\n{ours}\r\n".encode())
@@ -241,7 +247,7 @@ def settled(value: Any) -> Any:
     return [settled(part) for part in value] if isinstance(value, list) else value
 
 
-def test_the_page_gets_the_same_graph_as_viz(shell: Shell, server: Serving) -> None:
+def test_the_page_gets_the_same_graph_as_the_viz_command(shell: Shell, server: Serving) -> None:
     live = server.ask("/api/picture")
 
     assert live["live"] is True
@@ -259,7 +265,7 @@ def test_the_page_gets_the_same_graph_as_viz(shell: Shell, server: Serving) -> N
         ({"q": ""}, ("--limit", "20")),
     ],
 )
-def test_recall_returns_what_the_command_prints(
+def test_the_recall_api_returns_what_the_recall_command_prints(
     shell: Shell, server: Serving, asked: dict[str, str], words: tuple[str, ...]
 ) -> None:
     printed = shell.run("recall", *words, "--explain", "--json").json
@@ -267,7 +273,9 @@ def test_recall_returns_what_the_command_prints(
     assert settled(server.ask("/api/recall", **asked)) == settled(printed)
 
 
-def test_history_returns_what_the_command_prints(shell: Shell, server: Serving) -> None:
+def test_the_history_api_returns_what_the_history_command_prints(
+    shell: Shell, server: Serving
+) -> None:
     one = shell.run("history", "cursor-pagination", "--json").json
 
     assert server.ask("/api/history", name="cursor-pagination") == one
@@ -277,7 +285,9 @@ def test_history_returns_what_the_command_prints(shell: Shell, server: Serving) 
     assert server.ask("/api/history", name="unheard-of") == []
 
 
-def test_status_returns_the_tiers_that_the_command_prints(shell: Shell, server: Serving) -> None:
+def test_the_status_api_reports_the_same_tiers_as_the_status_command(
+    shell: Shell, server: Serving
+) -> None:
     live, printed = server.ask("/api/status"), shell.run("status", "--json").json
 
     assert settled(live["tiers"]) == settled(printed["tiers"])
@@ -303,7 +313,7 @@ def test_an_invalid_query_is_refused_with_a_reason(server: Serving, path: str, n
     assert named in reply.json["error"]["message"]
 
 
-def test_unusual_bytes_in_a_query_are_accepted(server: Serving) -> None:
+def test_control_characters_and_invalid_utf8_in_a_query_are_accepted(server: Serving) -> None:
     for text in ("%00", "%ED%A0%80", "%FF%FE", "%F0%9F%99%82", "%22%29%20OR%201=1%20--", "a*b^c:d"):
         assert server.get(f"/api/recall?q={text}").status == 200
         assert server.get(f"/api/history?name={text}").status == 200
@@ -346,7 +356,7 @@ def test_idle_connections_do_not_block_others(server: Serving) -> None:
         assert server.get("/api/status").status == 200
 
 
-def test_a_connection_in_use_is_kept_open(server: Serving) -> None:
+def test_a_connection_is_kept_open_between_requests(server: Serving) -> None:
     connection = http.client.HTTPConnection(server.host, server.port, timeout=GIVE_UP_S)
     connection.connect()
     ours = connection.sock
@@ -404,7 +414,7 @@ def test_damage_to_the_database_while_serving_is_reported_with_a_remedy(
     assert own_server.get("/").status == 200
 
 
-def test_damage_before_the_start_is_shown_in_the_status(own_shell: Shell) -> None:
+def test_a_database_damaged_before_the_start_is_reported_as_unavailable(own_shell: Shell) -> None:
     own_shell.database.write_bytes(b"no database" * 1000)
 
     with serving(own_shell) as server:
@@ -448,13 +458,15 @@ def test_an_address_reachable_from_other_machines_is_refused(shell: Shell, host:
     assert "127.0.0.1, ::1 and localhost" in done.err
 
 
-def test_the_mcp_endpoint_of_the_newer_protocol_is_served(shell: Shell) -> None:
+def test_the_server_can_listen_on_the_ipv6_loopback_address(shell: Shell) -> None:
     with serving(shell, "--host", "::1") as server:
         assert server.address.startswith("http://[::1]:")
         assert server.get("/api/status").status == 200
 
 
-def test_serve_open_gives_the_browser_a_single_use_key(shell: Shell, tmp_path: Path) -> None:
+def test_the_browser_is_opened_with_a_key_that_works_only_once(
+    shell: Shell, tmp_path: Path
+) -> None:
     given = tmp_path / "given"
     program = tmp_path / "browser"
     program.write_text(

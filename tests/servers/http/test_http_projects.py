@@ -92,7 +92,7 @@ def test_a_question_about_another_project_is_answered_from_the_memory_of_that_pr
     assert server.ask("/api/picture", project=id_of(home, "shop"))["project"]["name"] == "shop"
 
 
-def test_the_status_of_another_project_has_no_warning_that_writing_is_impossible(
+def test_another_project_is_reported_as_healthy_without_a_write_warning(
     home: Home, server: Serving
 ) -> None:
     tiers = server.ask("/api/picture", project=id_of(home, "billing"))["tiers"]
@@ -131,7 +131,7 @@ def test_listing_the_projects_requires_the_key(home: Home, server: Serving) -> N
         assert server.get(path, key="none").status == 401
 
 
-def test_a_server_in_an_isolated_domain_shows_only_that_domain(home: Home) -> None:
+def test_a_server_with_an_isolated_domain_shows_no_memories_of_other_domains(home: Home) -> None:
     (home.memory / "config.toml").write_text(ISOLATED)
     try:
         with serving(home, MEMORY_FABRIC_DOMAIN="legal") as confined:

@@ -175,7 +175,7 @@ def test_a_change_through_the_server_is_visible_to_every_reader_at_once(
         assert [text in one.json["results"][0]["text"] for one in answers] == [True] * 6
 
 
-def test_invalid_requests_get_the_same_errors_with_several_reader_processes(
+def test_invalid_requests_are_refused_and_do_not_affect_the_reader_processes(
     server: Serving, clients: ThreadPoolExecutor
 ) -> None:
     before = readers(server)
@@ -242,7 +242,7 @@ def test_a_server_with_one_worker_starts_no_reader_process(
         assert readers(server) == []
 
 
-def test_no_reader_process_is_started_for_sequential_questions(shell: Shell) -> None:
+def test_questions_asked_one_after_another_start_no_reader_process(shell: Shell) -> None:
     with serving(shell, "--workers", "2") as server:
         answers = [server.get(ASKED) for _ in range(5)]
 

@@ -59,14 +59,14 @@ def test_recall_without_a_question_returns_the_newest_memories(server: Serving) 
     assert "Backups are kept for a year" in texts(server.ask(RECALL))
 
 
-def test_a_filter_is_applied_and_shown_in_the_label(server: Serving) -> None:
+def test_an_answer_is_filtered_and_labelled_with_its_filter(server: Serving) -> None:
     answer = server.ask(RECALL, q="kept for a year", expert_domain="legal_advisor")
 
     assert texts(answer) == {"Contracts are kept for a year"}
     assert answer["label"] == "[Domain-Filtered Memory (expert_domain=legal_advisor)]"
 
 
-def test_values_of_one_filter_are_alternatives_and_all_filters_must_match(server: Serving) -> None:
+def test_a_result_must_match_one_value_of_every_filter(server: Serving) -> None:
     both = "domain=legal_advisor&domain=code_reviewer"
 
     either = server.get(f"{RECALL}?q=kept+for+a+year&{both}").json
@@ -76,7 +76,7 @@ def test_values_of_one_filter_are_alternatives_and_all_filters_must_match(server
     assert texts(one) == {"Review notes are kept for a year"}
 
 
-def test_the_notes_mention_a_filter_that_matches_nothing(server: Serving) -> None:
+def test_an_empty_answer_mentions_the_filter_that_matched_nothing(server: Serving) -> None:
     answer = server.ask(RECALL, q="kept for a year", domain="medical_consult")
 
     assert answer["results"] == []
@@ -143,7 +143,7 @@ def test_a_secret_in_a_question_is_not_repeated_in_the_response(server: Serving)
     assert "nothing" in taken[0].json["notes"][0]
 
 
-def test_reported_failures_contain_no_path_of_this_machine(tmp_path: Path) -> None:
+def test_failures_in_a_response_contain_no_local_file_path(tmp_path: Path) -> None:
     shell = Shell(tmp_path)
     shell.remember("Backups are kept for a year")
     database = shell.database
@@ -159,7 +159,7 @@ def test_reported_failures_contain_no_path_of_this_machine(tmp_path: Path) -> No
         assert str(tmp_path) not in answer.body.decode()
 
 
-def test_an_isolated_domain_limits_recall_for_programs_but_not_for_the_page(
+def test_an_isolated_domain_limits_recall_over_the_api_but_not_on_the_page(
     tmp_path: Path,
 ) -> None:
     shell = Shell(tmp_path)

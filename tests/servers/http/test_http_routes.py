@@ -123,7 +123,7 @@ def test_an_unexpected_error_is_answered_with_json_without_file_names(
     assert "PermissionError" in capsys.readouterr().err
 
 
-def test_an_error_outside_the_routes_is_answered_with_json(
+def test_an_error_outside_a_route_handler_is_answered_with_json(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     world = World(tmp_path / "home")
@@ -143,7 +143,7 @@ def test_an_error_outside_the_routes_is_answered_with_json(
     assert "PermissionError" in capsys.readouterr().err
 
 
-def test_an_error_after_the_start_of_a_response_sends_no_second_response(tmp_path: Path) -> None:
+def test_an_error_during_a_response_starts_no_second_response(tmp_path: Path) -> None:
     world = World(tmp_path / "home")
 
     async def story() -> None:
@@ -155,7 +155,9 @@ def test_an_error_after_the_start_of_a_response_sends_no_second_response(tmp_pat
     told(world, story)
 
 
-def test_the_rate_limit_for_requests_without_a_key_excludes_health_checks(tmp_path: Path) -> None:
+def test_health_checks_are_exempt_from_the_rate_limit_for_requests_without_a_key(
+    tmp_path: Path,
+) -> None:
     world = World(tmp_path / "home")
     nobody = {"Authorization": ""}
 

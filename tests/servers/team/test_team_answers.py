@@ -76,7 +76,7 @@ def test_withdrawn_and_purged_records_are_no_longer_returned_from_the_cache(
     assert texts(server) == []
 
 
-def test_a_removed_member_or_deleted_key_gets_no_cached_answer(
+def test_a_removed_member_or_deleted_key_is_refused_despite_a_cached_answer(
     of_owner: str, server: Served, tmp_path: Path
 ) -> None:
     bob = new_key(of_owner, SPACE, BOB)
@@ -100,7 +100,7 @@ def test_a_key_limited_to_a_domain_gets_no_answer_cached_for_another_key(
     assert (texts(server), texts(server, legal)) == ([TUESDAYS], [])
 
 
-def test_the_version_number_of_a_space_increases_with_each_committed_change(
+def test_the_version_of_a_team_space_increases_with_each_committed_change(
     of_owner: str,
     open_log: Callable[[str], SharedLog],
     open_connection: Callable[[str], Connection],
@@ -124,7 +124,7 @@ def test_the_version_number_of_a_space_increases_with_each_committed_change(
     assert states == sorted(set(states))
 
 
-def test_a_connection_that_the_database_closed_is_replaced(
+def test_a_database_connection_closed_by_the_server_is_replaced(
     postgres: Cluster, of_owner: str
 ) -> None:
     connections = Connections(of_owner)

@@ -149,7 +149,7 @@ def test_no_sql_statement_of_recall_scans_a_whole_table(
         "ALTER TABLE memory_fabric.operations DROP CONSTRAINT operations_once",
     ],
 )
-def test_dropping_an_index_makes_a_statement_of_recall_read_too_many_rows(
+def test_recall_reads_too_many_rows_if_one_database_index_is_missing(
     superuser: psycopg.Connection[tuple[Any, ...]], drop: str
 ) -> None:
     assert too_much(nodes_of_recalls(superuser, without=drop))

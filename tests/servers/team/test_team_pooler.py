@@ -43,7 +43,7 @@ def test_two_machines_synchronise_through_pgbouncer(
     assert pooler.transactions(empty_database) > before
 
 
-def test_requests_of_several_keys_share_one_database_connection(
+def test_requests_with_different_api_keys_share_one_database_connection(
     pooler: Pooler, database: str, tmp_path: Path
 ) -> None:
     dsn = pooler.dsn(OWNER, database)

@@ -42,7 +42,7 @@ def test_a_question_finds_records_of_another_member(say: Say, memory_of: MemoryO
     assert (hit.metadata["author"], hit.metadata["trust"]) == (ANN, "foreign")
 
 
-def test_trust_and_pin_of_a_record_are_returned_only_to_its_author(
+def test_only_the_author_of_a_record_sees_its_trust_level_and_pinned_state(
     say: Say, memory_of: MemoryOf
 ) -> None:
     said = record("We use PostgreSQL for billing", own={"trust": "user", "pinned": True})
@@ -68,7 +68,7 @@ def test_trust_and_pin_of_a_record_are_returned_only_to_its_author(
         ('"opens at nine"', "The Café opens at nine"),
     ],
 )
-def test_a_question_matches_inflected_compound_aliased_and_non_latin_words(
+def test_a_question_matches_word_forms_word_parts_aliases_and_non_latin_scripts(
     say: Say, memory_of: MemoryOf, question: str, text: str
 ) -> None:
     said = (
@@ -130,7 +130,7 @@ def test_the_same_observation_by_two_members_is_returned_once(
     assert hit.metadata["author"] == BOB
 
 
-def test_a_key_limited_to_a_domain_or_a_domain_filter_finds_only_that_domain(
+def test_recall_is_limited_to_one_domain_by_the_api_key_or_by_the_question(
     say: Say, memory_of: MemoryOf
 ) -> None:
     say(ANN, record("The contract ends in May", domain="legal"), record("The cache ends in May"))
@@ -215,7 +215,7 @@ def test_a_removed_member_is_refused(
         Fabric(memory, NOW).recall("billing")
 
 
-def test_an_alias_is_resolved_only_while_its_entity_lists_it(
+def test_a_question_recognises_only_the_current_aliases_of_an_entity(
     say: Say, memory_of: MemoryOf, space: str
 ) -> None:
     first = entity("PostgreSQL", aliases=["pgsql"])

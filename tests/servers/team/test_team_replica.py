@@ -195,7 +195,7 @@ def test_an_unreachable_replica_is_reported_once_and_the_primary_answers(
     assert pair.standby.folder not in said and str(pair.standby.port) not in said
 
 
-def test_without_the_primary_the_replica_answers_and_writes_are_refused(
+def test_only_questions_are_answered_while_the_primary_database_is_down(
     pair: Pair, server: Served
 ) -> None:
     server.text("remember", text="We use PostgreSQL for billing")
@@ -225,7 +225,7 @@ def test_a_replica_address_with_a_password_is_refused(pair: Pair, tmp_path: Path
     assert secret not in done.err + done.out
 
 
-def test_synchronising_with_a_replica_receives_changes_and_reports_that_it_cannot_send(
+def test_a_sync_with_a_replica_receives_changes_but_reports_that_it_cannot_send_any(
     primary: Cluster, tmp_path: Path
 ) -> None:
     with primary.database() as database:

@@ -57,7 +57,7 @@ def server(team: Team) -> Iterator[Served]:
         yield served
 
 
-def test_a_key_is_shown_once_and_kept_as_a_digest(team: Team) -> None:
+def test_an_api_key_is_shown_only_when_created_and_not_stored_in_plain_text(team: Team) -> None:
     more = ("--team", team.dsn, "--member", ANN)
     made = command(team.home, "laptop", "--new-key", *more)
     listed = command(team.home, "--list-keys", "--team", team.dsn).out
@@ -186,7 +186,9 @@ def test_a_deletion_withdraws_only_observations_of_the_caller(server: Served, te
     assert left[0]["observations"] == ["It is loved"]
 
 
-def test_forgetting_needs_the_code_of_a_preview(server: Served, team: Team) -> None:
+def test_the_forget_tool_deletes_only_with_the_confirmation_code_of_its_preview(
+    server: Served, team: Team
+) -> None:
     server.text("remember", text="The office cat is called Turing")
     preview = server.text("forget", what="office cat Turing")
     code = preview.rpartition('confirm "')[2].partition('"')[0]
@@ -231,7 +233,9 @@ def test_a_key_of_a_domain_reads_and_writes_only_that_domain(server: Served, tea
     assert [one["metadata"]["domain"] for one in outside] == ["legal"]
 
 
-def test_an_ingested_text_becomes_records_of_its_sender(server: Served, team: Team) -> None:
+def test_decisions_in_an_uploaded_session_summary_are_stored_as_records(
+    server: Served, team: Team
+) -> None:
     text = {
         "session_summary": "We talked about invoices.",
         "key_decisions": ["Use Tigris for the invoices"],
@@ -249,7 +253,9 @@ def test_an_ingested_text_becomes_records_of_its_sender(server: Served, team: Te
     assert "Use Tigris for the invoices" in server.text("recall", team.bob, query="invoices")
 
 
-def test_a_text_inserted_by_hand_does_not_block_others(server: Served, team: Team) -> None:
+def test_an_invalid_text_in_the_upload_queue_does_not_block_later_uploads(
+    server: Served, team: Team
+) -> None:
     with closing(team.cluster.connect(BOB, team.database)) as connection:
         connection.execute(
             "INSERT INTO memory_fabric.ingested (id, space, domain, digest, body, length)"
@@ -265,7 +271,7 @@ def test_a_text_inserted_by_hand_does_not_block_others(server: Served, team: Tea
     until(lambda: server.get(f"v1/memory/ingest/{sent.body['id']}").body["state"] == "done")
 
 
-def test_the_page_shows_the_whole_team(server: Served) -> None:
+def test_the_browser_page_of_a_team_server_lists_team_records(server: Served) -> None:
     server.text("remember", text="The page lists every record of the team")
 
     page, picture = server.get(""), server.get("api/picture").body
@@ -300,7 +306,9 @@ def test_a_browser_is_logged_in_with_a_cookie_instead_of_the_key(
         ("api/recall?q=a&limit=x", "limit"),
     ],
 )
-def test_the_error_names_an_invalid_parameter(server: Served, path: str, field: str) -> None:
+def test_an_invalid_request_parameter_is_named_in_the_error(
+    server: Served, path: str, field: str
+) -> None:
     answer = server.get(path)
 
     assert (answer.status, answer.body["error"]["field"]) == (400, field)
@@ -328,7 +336,7 @@ def test_a_deleted_key_is_refused_at_once(team: Team, server: Served) -> None:
     assert (before, server.get("v1/memory/recall?q=x", key).status) == (200, 401)
 
 
-def test_with_a_read_only_database_questions_are_answered(team: Team) -> None:
+def test_the_team_server_answers_questions_if_its_database_is_read_only(team: Team) -> None:
     with closing(team.cluster.connect(SUPERUSER, team.database)) as connection:
         setting = f"ALTER DATABASE {team.database} SET default_transaction_read_only"
         connection.execute(f"{setting} = on")
@@ -361,7 +369,7 @@ def test_the_server_answers_again_when_the_database_is_back(
     assert back.body["total_results"] == 1
 
 
-def test_several_processes_share_requests_and_texts(team: Team) -> None:
+def test_several_server_processes_process_each_uploaded_text_only_once(team: Team) -> None:
     with serving(team.home, team.dsn, team.ann, "--workers", "2") as server:
         until(lambda: server.get("readyz", "").status == 200)
         sent = [

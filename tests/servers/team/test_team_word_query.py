@@ -25,7 +25,7 @@ def query(*words: str, rows: int = MILLION, limit: int = 200, **options: object)
     return found
 
 
-def test_in_a_small_space_a_text_matches_if_it_contains_any_word() -> None:
+def test_a_search_in_few_records_matches_texts_with_any_of_the_words() -> None:
     found = query("rare", "cache", "server", rows=1_000)
 
     assert (found.ranked, found.newest) == ("('rare') | ('cach') | ('server')", "")
@@ -40,17 +40,17 @@ def test_two_frequent_words_match_only_texts_that_contain_both() -> None:
     assert query("cache", "server").ranked == "(('cach') & ('server'))"
 
 
-def test_a_frequent_word_next_to_a_rare_word_is_searched_only_in_the_newest_rows() -> None:
+def test_a_frequent_word_beside_a_rare_word_is_searched_only_in_the_newest_records() -> None:
     found = query("rare", "cache")
 
     assert (found.ranked, found.newest) == ("('rare')", "('cach')")
 
 
-def test_a_rare_word_matches_alone_but_frequent_words_only_together() -> None:
+def test_a_text_matches_if_it_contains_one_rare_word_or_all_frequent_words() -> None:
     assert query("rare", "cache", "server").ranked == "('rare') | (('cach') & ('server'))"
 
 
-def test_a_single_frequent_word_is_searched_only_in_the_newest_rows() -> None:
+def test_a_frequent_word_alone_is_searched_only_in_the_newest_records() -> None:
     found = query("cache")
 
     assert (found.ranked, found.newest) == ("", "('cach')")

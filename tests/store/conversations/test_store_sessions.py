@@ -56,7 +56,7 @@ def test_sessions_that_have_not_ended_are_listed_with_their_transcripts_newest_f
     assert sessions.unfinished(db, "me", "2026-02", 5) == [("s0", "/0", "2026-01")]
 
 
-def test_an_injected_memory_is_not_injected_again(db: Database) -> None:
+def test_memories_injected_into_a_session_are_recorded_only_for_that_session(db: Database) -> None:
     sessions.touch(db, "s", NOW)
     sessions.record_injections(db, "s", "", ["record:1", "graph:x#1"], "prompt", NOW)
     assert sessions.injected(db, "s") == {"record:1", "graph:x#1"}
@@ -82,7 +82,7 @@ def test_only_prompt_events_are_counted_as_prompts(db: Database) -> None:
     assert sessions.field(db, "s", "prompts") == 2
 
 
-def test_recording_loaded_injections_creates_the_session_with_load_time_and_transcript(
+def test_recording_injected_memories_creates_the_session_with_its_transcript(
     db: Database,
 ) -> None:
     sessions.record_injections(
@@ -92,7 +92,7 @@ def test_recording_loaded_injections_creates_the_session_with_load_time_and_tran
     assert sessions.field(db, "s", "transcript") == "/t"
 
 
-def test_compaction_of_a_session_keeps_the_injections_of_the_agents_in_the_session(
+def test_compacting_a_session_keeps_the_list_of_memories_injected_into_its_agents(
     db: Database,
 ) -> None:
     sessions.touch(db, "s", NOW)
@@ -103,7 +103,9 @@ def test_compaction_of_a_session_keeps_the_injections_of_the_agents_in_the_sessi
     assert sessions.injected(db, "s", "agent") == {"record:2"}
 
 
-def test_a_fork_inherits_the_injections_of_its_parent(db: Database) -> None:
+def test_a_forked_session_inherits_the_list_of_memories_injected_into_its_parent(
+    db: Database,
+) -> None:
     sessions.touch(db, "parent", NOW)
     sessions.record_injections(db, "parent", "", ["record:1"], "prompt", NOW)
     sessions.record_injections(db, "parent", "agent", ["record:2"], "subagent", NOW)
@@ -135,13 +137,13 @@ def test_open_tasks_are_offered_to_a_starting_agent_oldest_first(db: Database) -
     assert waiting(db, session="other") == []
 
 
-def test_a_single_task_is_no_longer_open_once_it_was_offered_to_an_agent(db: Database) -> None:
+def test_the_only_open_task_is_closed_when_it_is_offered_to_an_agent(db: Database) -> None:
     note(db, "t0")
     sessions.offer_tasks(db, "s", "tester", ["t0"], "a1")
     assert waiting(db) == []
 
 
-def test_two_tasks_stay_open_until_two_agents_have_been_offered_both(
+def test_two_tasks_offered_together_stay_open_until_two_agents_were_offered_them(
     db: Database,
 ) -> None:
     note(db, "t0", "t1")
@@ -153,7 +155,7 @@ def test_two_tasks_stay_open_until_two_agents_have_been_offered_both(
     assert waiting(db) == []
 
 
-def test_a_task_saved_after_an_offer_stays_open_until_enough_agents_have_started(
+def test_a_task_added_later_stays_open_until_each_open_task_had_an_agent(
     db: Database,
 ) -> None:
     note(db, "t0", "t1")
@@ -171,7 +173,7 @@ def test_closing_one_task_leaves_the_other_tasks_open(db: Database) -> None:
     assert waiting(db) == ["t0"]
 
 
-def test_the_next_prompt_of_a_session_closes_tasks_for_which_no_agent_started(db: Database) -> None:
+def test_the_next_prompt_of_a_session_closes_tasks_that_no_agent_took(db: Database) -> None:
     note(db, "t0")
     sessions.record_injections(db, "s", "", (), "subagent", NOW)
     assert waiting(db) == ["t0"]
@@ -195,7 +197,9 @@ def test_only_a_limited_number_of_open_tasks_is_kept_and_the_oldest_are_dropped(
     assert len(left) == sessions.OPEN_TASKS_KEPT and left[0] == "t010"
 
 
-def test_compaction_of_an_agent_keeps_the_injections_of_the_session(db: Database) -> None:
+def test_compacting_an_agent_keeps_the_list_of_memories_injected_into_its_session(
+    db: Database,
+) -> None:
     sessions.touch(db, "s", NOW)
     sessions.record_injections(db, "s", "", ["record:1"], "prompt", NOW)
     sessions.record_injections(db, "s", "agent", ["record:2"], "subagent", NOW)
@@ -212,7 +216,7 @@ def test_a_saved_checkpoint_is_loaded_unchanged(db: Database) -> None:
     assert sessions.load_checkpoint(db, "nobody") == {}
 
 
-def test_rows_of_old_sessions_expire(db: Database) -> None:
+def test_data_of_old_sessions_is_deleted(db: Database) -> None:
     for session, seen in [("old", "2026-01"), ("new", "2026-03")]:
         sessions.touch(db, session, seen)
         sessions.record_injections(db, session, "", ["record:1"], "prompt", seen)

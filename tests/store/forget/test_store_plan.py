@@ -52,7 +52,7 @@ def there(memory: Memory) -> list[str]:
     return names(graph.read_graph(database(memory)).entities)
 
 
-def test_an_id_suffix_finds_exactly_one_record(memory: Memory) -> None:
+def test_a_record_is_found_by_the_end_of_its_id(memory: Memory) -> None:
     record = memory.remember(pagination(), USER)
     assert record is not None
 
@@ -61,7 +61,7 @@ def test_an_id_suffix_finds_exactly_one_record(memory: Memory) -> None:
     assert (found.records, found.entities, found.observations) == ((record,), (), ())
 
 
-def test_an_exact_name_or_alias_finds_only_the_entity(memory: Memory) -> None:
+def test_forgetting_by_exact_name_or_alias_selects_only_the_entity(memory: Memory) -> None:
     memory.remember(decision("Use Redis for the queue"), USER)
     create(memory, entity("Redis", "is fast"), entity("redis"))
     merge.change_aliases(memory, "Redis", ["the cache"], BY)
@@ -102,7 +102,7 @@ def test_a_single_observation_can_be_forgotten_alone(memory: Memory) -> None:
     assert observations_of(database(memory), "Ann") == ("has a dog",)
 
 
-def test_the_confirmation_code_is_stable_while_nothing_changes(memory: Memory) -> None:
+def test_a_confirmation_code_is_valid_only_until_the_memory_changes(memory: Memory) -> None:
     create(memory, entity("Ann", "likes tea"))
     code = plan.find(memory, "Ann").code
 
@@ -166,7 +166,7 @@ def test_an_import_does_not_restore_a_forgotten_memory(memory: Memory) -> None:
     assert len(graph.read_graph(database(memory)).relations) == 1
 
 
-def test_a_forgotten_entity_that_was_created_again_can_also_be_imported(memory: Memory) -> None:
+def test_a_forgotten_entity_can_be_imported_after_it_was_created_again(memory: Memory) -> None:
     create(memory, entity("Ann", "likes tea"))
     forget(memory, "Ann")
 
@@ -259,7 +259,7 @@ def test_the_journal_marks_a_record_as_forgotten(world: World, memory: Memory) -
     assert json.loads(lines[-1])["forgotten"] is True
 
 
-def test_a_forget_operation_read_from_the_queue_deletes_observations(memory: Memory) -> None:
+def test_an_observation_is_deleted_by_a_forget_operation_from_the_queue(memory: Memory) -> None:
     create(memory, entity("Ann", "likes tea", "has a dog"))
     payload = {
         "ids": [],

@@ -186,7 +186,7 @@ def test_a_rebuilt_database_contains_everything_but_the_purged_memory(world: Wor
     assert_gone(world)
 
 
-def test_a_purge_leaves_one_verified_backup_of_each_database(world: World) -> None:
+def test_a_purge_leaves_exactly_one_intact_backup_of_each_database(world: World) -> None:
     id_ = filled(world)
     memory = world.memory()
 
@@ -233,7 +233,7 @@ def test_purging_an_entity_keeps_observations_of_other_entities_that_mention_the
         assert text not in everything
 
 
-def test_an_observation_of_a_purged_entity_is_kept_on_another_entity_with_the_same_text(
+def test_purging_an_entity_keeps_the_same_observation_of_another_entity(
     world: World,
 ) -> None:
     memory = world.memory()
@@ -427,7 +427,7 @@ def served_file(world: World) -> Path:
     return path
 
 
-def test_a_purge_of_a_served_graph_erases_the_text_from_the_graph_file_and_files_beside_it(
+def test_a_purge_erases_the_text_from_the_graph_file_and_its_side_files(
     world: World,
 ) -> None:
     path = served_file(world)
@@ -481,7 +481,7 @@ def test_a_purge_fails_while_the_served_graph_file_is_unwritable(world: World) -
     memory.close()
 
 
-def test_a_purge_lists_other_graph_files_that_contain_the_words_without_changing_them(
+def test_a_purge_reports_but_does_not_change_other_graph_files_with_the_words(
     world: World,
 ) -> None:
     path = served_file(world)

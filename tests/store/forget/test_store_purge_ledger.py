@@ -43,7 +43,9 @@ def purge(memory: Memory, text: str) -> None:
 
 @pytest.mark.parametrize("table", ["injections", "told"])
 @pytest.mark.parametrize("form", ["{}", "record:{}", "rule:{}", "debt:{}", "conflict:record:{}"])
-def test_every_ledger_entry_of_a_record_is_removed(memory: Memory, form: str, table: str) -> None:
+def test_purging_a_record_removes_all_traces_of_its_use_in_sessions(
+    memory: Memory, form: str, table: str
+) -> None:
     record = memory.remember(decision(SAID), USER)
     assert record is not None
     tell(memory, form.format(record.id))
@@ -55,7 +57,9 @@ def test_every_ledger_entry_of_a_record_is_removed(memory: Memory, form: str, ta
 
 @pytest.mark.parametrize("table", ["injections", "told"])
 @pytest.mark.parametrize("form", ["episode:{}", "conflict:episode:{}"])
-def test_every_ledger_entry_of_a_turn_is_removed(memory: Memory, form: str, table: str) -> None:
+def test_purging_a_conversation_turn_removes_all_traces_of_its_use_in_sessions(
+    memory: Memory, form: str, table: str
+) -> None:
     turn = {"id": TURN, "session": "s1", "role": "user", "text": SAID, "created_at": AT}
     memory.write("add_episodes", {"episodes": [turn]}, TOOL)
     tell(memory, form.format(TURN))
@@ -67,7 +71,9 @@ def test_every_ledger_entry_of_a_turn_is_removed(memory: Memory, form: str, tabl
 
 @pytest.mark.parametrize("table", ["injections", "told"])
 @pytest.mark.parametrize("form", ["graph:{}", "graph:{}#3", "conflict:graph:{}#3"])
-def test_every_ledger_entry_of_an_entity_is_removed(memory: Memory, form: str, table: str) -> None:
+def test_purging_an_entity_removes_all_traces_of_its_use_in_sessions(
+    memory: Memory, form: str, table: str
+) -> None:
     create(memory, entity("Harbour office", SAID))
     tell(memory, form.format("Harbour office"))
 
@@ -76,7 +82,7 @@ def test_every_ledger_entry_of_an_entity_is_removed(memory: Memory, form: str, t
     assert keys_in(memory, table) == OTHERS
 
 
-def test_a_purge_deletes_the_cached_files_of_the_launcher(memory: Memory) -> None:
+def test_a_purge_deletes_the_cache_files_of_the_hook_launcher(memory: Memory) -> None:
     record = memory.remember(decision(SAID, evidence={"when": "at noon"}), USER)
     kept = memory.remember(
         decision("Reports are made at night", evidence={"when": "at night"}), USER

@@ -119,7 +119,7 @@ def filled(world: World, words: str) -> None:
 
 
 @pytest.mark.parametrize("words", ["DENİZLİ", "İZMİRLİ"])
-def test_words_with_a_dotted_capital_i_are_purged(world: World, words: str) -> None:
+def test_words_with_a_turkish_dotted_capital_i_are_purged(world: World, words: str) -> None:
     memory = world.memory()
     say(memory, f"The gate is {words}, and the shop listens on 8080.")
 
@@ -213,7 +213,7 @@ def test_every_spelling_of_the_words_is_purged(world: World, spelled: str) -> No
     assert held(world, "Zürich-Österreich 9") == []
 
 
-def test_words_inside_longer_words_are_purged_only_with_the_option_inside(world: World) -> None:
+def test_a_purge_erases_parts_of_longer_words_only_if_this_is_requested(world: World) -> None:
     memory = world.memory()
     say(memory, "as -kbackwater", "the backwaters", "a backwater, yes")
     counts, _ = purging.preview(memory, purging.find(memory, "backwater"))
@@ -226,7 +226,7 @@ def test_words_inside_longer_words_are_purged_only_with_the_option_inside(world:
     assert turns(memory) == ["as -k[erased]", "the [erased]s", "a [erased], yes"]
 
 
-def test_a_purge_succeeds_if_the_index_keeps_the_word_for_another_spelling(world: World) -> None:
+def test_a_purge_succeeds_if_another_spelling_of_the_word_stays_in_the_index(world: World) -> None:
     """The index keeps `cafeteria` for another spelling of it, which was not asked for."""
     memory = world.memory()
     say(memory, "una cafetería grande", "the cafeteria is closed")
@@ -249,9 +249,7 @@ def test_purging_short_words_requires_an_id_or_an_exact_match(world: World) -> N
 
 
 @pytest.mark.parametrize("own", ["Decision", "observations", "created", "relationType", "-/!?.#"])
-def test_a_purge_of_words_that_occur_in_our_own_file_formats_is_refused(
-    world: World, own: str
-) -> None:
+def test_a_purge_of_a_word_that_our_file_formats_use_is_refused(world: World, own: str) -> None:
     memory = world.memory()
     say(memory, f"It is a {own} of mine.")
 
@@ -262,7 +260,9 @@ def test_a_purge_of_words_that_occur_in_our_own_file_formats_is_refused(
     assert turns(memory) == ["It is [erased] mine."]
 
 
-def test_words_that_only_comments_of_the_schema_contain_are_purged(world: World) -> None:
+def test_words_that_also_occur_in_comments_of_the_database_schema_can_be_purged(
+    world: World,
+) -> None:
     memory = world.memory()
     say(memory, "We keep embeddings of memories in a shed.")
 
@@ -340,7 +340,9 @@ def test_purging_a_turn_by_its_id_also_purges_turns_that_repeat_its_text(world: 
     assert held(world, "blue badge") == []
 
 
-def test_a_copy_of_an_erased_turn_in_a_forked_session_does_not_count_as_new(world: World) -> None:
+def test_an_erased_conversation_turn_is_not_new_when_a_forked_session_repeats_it(
+    world: World,
+) -> None:
     memory = world.memory()
     say(memory, f"It is {PLAIN}, yes.")
     purge(memory, PLAIN)
@@ -351,7 +353,7 @@ def test_a_copy_of_an_erased_turn_in_a_forked_session_does_not_count_as_new(worl
     assert not owned.is_new and owned.owner == "s1"
 
 
-def test_a_word_that_looks_like_an_id_suffix_is_purged_as_a_word(world: World) -> None:
+def test_a_word_that_looks_like_the_end_of_an_id_is_purged_as_a_word(world: World) -> None:
     memory = world.memory()
     say(memory, "The ship is facade42.")
 
@@ -396,7 +398,7 @@ def test_purged_words_in_the_name_of_a_project_folder_are_reported_and_left_unch
     assert turns(named.memory()) == ["In [erased] we use Redis."]
 
 
-def test_a_purge_reports_an_unknown_file_that_still_contains_the_words_and_can_be_resumed(
+def test_a_purge_that_failed_at_an_unknown_file_with_the_words_can_be_resumed(
     world: World,
 ) -> None:
     filled(world, PLAIN)
@@ -490,7 +492,7 @@ def test_words_are_found_when_split_over_the_items_of_a_json_list() -> None:
     assert not sought.spans(json.dumps(["correct", "horses", "battery"]).encode())
 
 
-def test_words_are_purged_from_a_journal_larger_than_the_limit_for_other_files(
+def test_words_are_purged_even_from_a_very_large_journal(
     world: World,
 ) -> None:
     memory = world.memory()

@@ -55,7 +55,7 @@ def exported(memory: Memory) -> bytes:
     return exchange.content_of(exchange.export_lines(memory.databases()))
 
 
-def test_mem_17_an_imported_reference_file_is_exported_byte_for_byte(world: World) -> None:
+def test_an_imported_reference_file_is_exported_byte_for_byte(world: World) -> None:
     memory = world.memory()
 
     told = imported(memory, world.root, REFERENCE)
@@ -69,7 +69,7 @@ def test_mem_17_an_imported_reference_file_is_exported_byte_for_byte(world: Worl
     assert exported(memory) == REFERENCE + b"\n"
 
 
-def test_mem_10_an_import_keeps_the_order_and_links_relations_to_entities_listed_later(
+def test_an_import_keeps_the_order_and_links_relations_to_entities_listed_later(
     world: World,
 ) -> None:
     memory = world.memory()
@@ -122,7 +122,7 @@ def private_key() -> list[str]:
 
 
 @pytest.mark.parametrize("full", [False, True])
-def test_a_secret_that_spans_several_invalid_lines_is_redacted(
+def test_a_secret_spread_over_several_invalid_lines_of_an_import_is_redacted(
     world: World, monkeypatch: pytest.MonkeyPatch, full: bool
 ) -> None:
     if full:  # as if the batch had been full in the middle of the key
@@ -240,7 +240,7 @@ def test_the_progress_of_an_import_increases_until_the_import_is_complete(
     assert seen[-1][0] == seen[-1][1]
 
 
-def test_the_progress_of_an_export_counts_reading_as_half(world: World) -> None:
+def test_export_progress_counts_reading_as_one_half_and_writing_as_the_other(world: World) -> None:
     memory = world.memory()
     create(memory, entity("ann"), store="user")
     create(memory, entity("api"), store="project")
@@ -263,14 +263,14 @@ def test_memories_of_the_project_and_the_user_are_exported_as_one_graph(world: W
     assert lines[1]["observations"] == ["by the project", "by the user"]
 
 
-def test_mem_11_a_lone_surrogate_is_replaced() -> None:
+def test_an_invalid_unicode_character_in_an_imported_line_is_replaced() -> None:
     item = exchange.read(b'{"type":"entity","name":"half \\ud83d","entityType":"t"}')
 
     assert item == Entity("half \ufffd", "t")
     assert exchange.line_of(item).decode().count("\ufffd") == 1
 
 
-def test_lines_after_an_incomplete_first_line_are_still_read() -> None:
+def test_a_file_is_read_line_by_line_even_if_its_first_line_is_incomplete() -> None:
     found = list(exchange.lines(io.BytesIO(b'{"type":\n' + person("a"))))
 
     assert [number for number, _ in found] == [1, 2]

@@ -53,7 +53,7 @@ def test_unchanged_lines_keep_their_exact_bytes(served: Served) -> None:
     assert secret.encode() not in served.world.all_bytes()
 
 
-def test_mem_18_a_deletion_leaves_all_other_lines_unchanged(served: Served) -> None:
+def test_a_deletion_leaves_all_other_lines_of_the_graph_file_unchanged(served: Served) -> None:
     rest = [line("a", "x"), line("c", color="red"), edge("a", "uses", "c")]
     served.put(rest[0], line("b", "y"), rest[1], edge("a", "uses", "b"), rest[2])
     memory = served.open()
@@ -64,7 +64,7 @@ def test_mem_18_a_deletion_leaves_all_other_lines_unchanged(served: Served) -> N
     assert served.lines == rest
 
 
-def test_an_addition_appends_lines_and_a_change_edits_only_its_line(served: Served) -> None:
+def test_a_change_of_the_graph_file_rewrites_only_the_affected_lines(served: Served) -> None:
     odd = b'{ "type": "entity", "name": "odd", "entityType": "t", "observations": [] }'
     served.put(line("a", "x"), odd, line("b", "y"))
     memory = served.open()
@@ -121,7 +121,7 @@ def test_an_addition_by_a_killed_writer_is_in_the_file_after_the_next_start(
     assert served.told == []
 
 
-def test_after_forty_edits_the_file_has_only_the_lines_of_the_last_edit(served: Served) -> None:
+def test_repeated_edits_leave_only_the_latest_lines_in_the_graph_file(served: Served) -> None:
     served.put(line("a"), line("b"))
     memory = served.open()
     for number in range(40):
@@ -143,7 +143,7 @@ def test_after_forty_edits_the_file_has_only_the_lines_of_the_last_edit(served: 
     assert whole(served.open()).entities == (Entity("a", "t", ("theirs",)), Entity("b", "t"))
 
 
-def test_operations_beyond_the_limit_of_line_edits_are_all_written(served: Served) -> None:
+def test_all_changes_reach_the_graph_file_even_if_there_are_very_many(served: Served) -> None:
     served.put(line("a", "x"), b"")
     memory = served.open()
     facts = [f"fact {number}" for number in range(MAX_OPERATIONS + 1)]
@@ -169,7 +169,7 @@ def forms(row: bytes) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("first", ["plain", "with a byte order mark"])
 @pytest.mark.parametrize("form", forms(line("")))
-def test_mem_18_a_deletion_removes_repeated_lines_in_every_json_form(
+def test_a_deletion_removes_repeated_lines_however_their_json_is_written(
     served: Served, form: str, first: str
 ) -> None:
     mark = exchange.BOM if first != "plain" else b""
@@ -187,7 +187,9 @@ def test_mem_18_a_deletion_removes_repeated_lines_in_every_json_form(
     assert served.lines == [line("a", "x"), line("rest")]
 
 
-def test_an_entity_known_only_from_a_deleted_relation_gets_a_line(served: Served) -> None:
+def test_an_entity_whose_last_relation_was_deleted_gets_its_own_line_in_the_file(
+    served: Served,
+) -> None:
     served.put(line("a"), line("b"), edge("a", "uses", "x"), edge("b", "uses", "y"), b"")
     memory = served.open()
 
@@ -202,7 +204,7 @@ def test_an_entity_known_only_from_a_deleted_relation_gets_a_line(served: Served
 
 
 @pytest.mark.parametrize("indent", [None, 2])
-def test_an_addition_to_a_file_with_one_object_keeps_its_entities_as_lines(
+def test_an_addition_rewrites_a_graph_file_with_one_json_object_as_lines(
     served: Served, indent: int | None
 ) -> None:
     some = [{"name": name, "entityType": "t", "observations": ["x"]} for name in "ab"]
@@ -218,7 +220,7 @@ def test_an_addition_to_a_file_with_one_object_keeps_its_entities_as_lines(
     assert names(whole(memory).entities) == ["a", "b", "ours", "theirs"]
 
 
-def test_an_entity_named_only_in_a_relation_by_others_gets_a_line_when_they_delete_the_relation(
+def test_an_entity_keeps_existing_when_another_program_deletes_its_only_relation(
     served: Served,
 ) -> None:
     served.put(line("a"), edge("a", "uses", "x"), b"")

@@ -54,7 +54,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
     served.close()
 
 
-def test_mem_17_a_served_graph_file_is_updated_in_the_format_of_the_reference_server(
+def test_a_graph_file_is_updated_in_the_format_of_the_reference_server(
     served: Served,
 ) -> None:
     served.put(line("api", "is fast"), edge("api", "uses", "api"))
@@ -109,7 +109,7 @@ def test_a_missing_file_is_read_as_an_empty_graph_and_created_accessible_only_to
     assert served.lines == [line("first", kind="component")]
 
 
-def test_a_served_file_neither_shows_nor_changes_memories_of_the_project(served: Served) -> None:
+def test_a_memory_served_from_a_file_is_separate_from_the_project_memory(served: Served) -> None:
     ordinary = served.world.memory()
     ordinary.write("create_entities", {"entities": [entity("private")]}, TOOL)
     memory = served.open()
@@ -192,7 +192,7 @@ def test_changes_of_the_file_by_other_programs_are_visible_in_the_next_read(serv
     )
 
 
-def test_a_changed_type_and_observation_order_in_the_file_are_applied_to_the_same_entity(
+def test_a_new_type_and_observation_order_in_the_graph_file_are_applied(
     served: Served,
 ) -> None:
     served.put(line("a", "x", "y"), line("b"), edge("a", "uses", "b"))
@@ -206,7 +206,7 @@ def test_a_changed_type_and_observation_order_in_the_file_are_applied_to_the_sam
     )
 
 
-def test_a_served_file_with_only_a_new_modification_time_changes_nothing(served: Served) -> None:
+def test_a_new_modification_time_of_an_unchanged_graph_file_is_ignored(served: Served) -> None:
     served.put(line("a"))
     memory = served.open()
     count = database(memory).row("SELECT count(*) FROM operations")
@@ -237,7 +237,7 @@ def test_concurrent_changes_by_us_and_by_another_program_are_merged_in_the_file(
     ]
 
 
-def test_an_entity_that_others_removed_from_the_file_is_kept_if_we_added_rows_for_it(
+def test_our_pending_additions_keep_an_entity_that_another_program_deleted(
     served: Served,
 ) -> None:
     served.put(line("a", "x"), line("b"), line("c"))
@@ -290,7 +290,7 @@ def test_temporary_files_of_a_killed_writer_are_removed_at_the_next_start(
     assert left == ["memory.jsonl", "memory.jsonl.tmp", "other.jsonl.1-1.tmp"]
 
 
-def test_our_write_to_the_file_is_recognised_although_we_exited_before_recording_the_write(
+def test_the_next_start_recognises_our_own_unrecorded_write_to_the_graph_file(
     served: Served,
 ) -> None:
     served.put(line("a"))
@@ -311,7 +311,7 @@ def test_our_write_to_the_file_is_recognised_although_we_exited_before_recording
     assert served.lines == [line("a")]
 
 
-def test_entities_are_read_from_the_file_again_after_a_kill_during_synchronisation(
+def test_no_entity_of_the_graph_file_is_lost_if_synchronisation_was_interrupted(
     served: Served,
 ) -> None:
     served.put(line("a", "x"), line("b"), edge("a", "uses", "b"))
@@ -446,7 +446,7 @@ def test_a_relative_path_of_the_graph_file_is_resolved_from_the_project_or_curre
     assert file_path(home) == str(world.root / "m.jsonl")
 
 
-def test_a_read_acquires_no_lock_if_the_served_file_is_unchanged(served: Served) -> None:
+def test_reading_an_unchanged_graph_file_needs_no_lock(served: Served) -> None:
     served.put(line("a"))
     memory = served.open()
 

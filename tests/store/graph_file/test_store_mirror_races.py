@@ -72,7 +72,7 @@ def test_overwriting_the_file_with_a_stale_copy_restores_nothing_that_we_deleted
     assert set(served.lines) == {line("a", "y", "theirs"), line("new")}
 
 
-def test_additions_by_others_to_an_entity_that_we_just_deleted_are_kept(served: Served) -> None:
+def test_additions_of_another_program_to_an_entity_that_we_deleted_are_kept(served: Served) -> None:
     served.put(line("a", "x"), line("b"), line("c"))
     memory = served.open()
     memory.write("delete_entities", {"entityNames": ["a", "b"]}, TOOL)
@@ -102,7 +102,9 @@ def test_a_stale_copy_does_not_revert_a_type_that_we_just_changed(served: Served
     assert line("a", "x", kind="new") in served.lines
 
 
-def test_after_the_time_window_a_file_by_others_overrides_our_changes(served: Served) -> None:
+def test_a_file_that_another_program_writes_much_later_overrides_our_changes(
+    served: Served,
+) -> None:
     served.put(line("a", "x"), line("b"))
     memory = served.open()
     say(memory, entity("ours"))
@@ -116,7 +118,9 @@ def test_after_the_time_window_a_file_by_others_overrides_our_changes(served: Se
     assert served.lines == [line("a", "x"), line("b")]
 
 
-def test_a_removal_by_others_of_an_older_entity_is_applied_at_once(served: Served) -> None:
+def test_the_removal_of_an_older_entity_by_another_program_is_applied_at_once(
+    served: Served,
+) -> None:
     served.put(line("a"), line("b"))
     memory = served.open()
     say(memory, entity("ours"))
@@ -127,7 +131,7 @@ def test_a_removal_by_others_of_an_older_entity_is_applied_at_once(served: Serve
     assert names(whole(memory).entities) == ["b", "ours"]
 
 
-def test_recent_writes_are_known_after_a_restart_and_to_another_server(
+def test_recent_writes_survive_a_stale_copy_after_a_restart_and_on_another_server(
     served: Served,
 ) -> None:
     served.put(line("old"))
@@ -145,7 +149,7 @@ def test_recent_writes_are_known_after_a_restart_and_to_another_server(
     assert served.lines == [line("old"), line("ours", kind="component")]
 
 
-def test_a_written_file_is_checked_again_after_the_time_window(served: Served) -> None:
+def test_the_graph_file_is_checked_again_some_time_after_our_write(served: Served) -> None:
     memory = served.open()
     assert memory.mirror is not None
     say(memory, entity("ours"))
@@ -282,7 +286,7 @@ def test_waiting_for_a_lock_of_another_process_is_reported_once(
     assert set(names(whole(memory).entities)) == {"a", "ours", "theirs"}
 
 
-def test_the_start_waits_only_briefly_for_a_lock_if_the_memory_has_content(
+def test_a_known_memory_opens_after_a_short_wait_if_its_file_stays_locked(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mirror, "WAIT_S", 0.05)
@@ -296,7 +300,7 @@ def test_the_start_waits_only_briefly_for_a_lock_if_the_memory_has_content(
     assert any("another process holds" in told for told in served.told)
 
 
-def test_the_first_read_of_a_locked_file_waits_longer(
+def test_the_first_opening_of_a_locked_graph_file_waits_longer_than_later_ones(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mirror, "WAIT_S", 0.01)

@@ -42,7 +42,7 @@ def test_changing_an_entitys_type_is_recorded_as_removing_one_entity_and_adding_
     assert ours.removed == {API}
 
 
-def test_a_program_that_wrote_the_file_long_after_our_write_is_assumed_to_know_our_write() -> None:
+def test_a_much_later_write_of_another_program_is_assumed_to_include_our_changes() -> None:
     known = Recent().after([], [BARE], NOW_S)
 
     assert known.unknown_at(NOW_S + WINDOW_S - 0.1).added == {API}
@@ -50,13 +50,13 @@ def test_a_program_that_wrote_the_file_long_after_our_write_is_assumed_to_know_o
     assert not known.unknown_at(NOW_S + WINDOW_S).added
 
 
-def test_our_writes_do_not_count_as_unknown_to_a_much_older_copy_of_the_file() -> None:
+def test_our_recent_changes_are_not_restored_over_a_much_older_copy_of_the_file() -> None:
     known = Recent().after([], [BARE], NOW_S)
 
     assert not known.unknown_at(NOW_S - LONGEST_S).added
 
 
-def test_a_row_that_we_write_repeatedly_counts_as_recent_only_up_to_a_time_limit() -> None:
+def test_a_repeatedly_written_row_counts_as_recent_only_for_a_limited_time() -> None:
     known, at_s = Recent(), NOW_S
     while at_s < NOW_S + LONGEST_S:
         known = known.after([], [BARE], at_s)
@@ -66,7 +66,7 @@ def test_a_row_that_we_write_repeatedly_counts_as_recent_only_up_to_a_time_limit
     assert not known.unknown_at(at_s).added
 
 
-def test_a_row_that_we_removed_and_added_again_is_recorded_only_as_added() -> None:
+def test_an_entity_removed_and_added_again_is_recorded_only_as_added() -> None:
     known = Recent().after([BARE], [], NOW_S).after([], [BARE], NOW_S + 1)
 
     ours = known.unknown_at(NOW_S + 1)
@@ -81,7 +81,7 @@ def test_own_writes_older_than_the_time_window_are_dropped_from_the_record() -> 
     assert list(known.added) == [digest_of(RELATION, *EDGE)]
 
 
-def test_the_saved_record_of_own_writes_contains_no_text_and_is_loaded_unchanged(
+def test_the_saved_list_of_our_recent_writes_contains_no_memory_text(
     tmp_path: Path,
 ) -> None:
     memory = World(tmp_path).memory()

@@ -51,7 +51,7 @@ def test_all_entities_of_a_repeated_record_are_reported_as_known(memory: Memory)
     assert len(graph_rows(memory, stored, repeated=True).known) == 3
 
 
-def test_a_local_record_adds_no_rows_to_the_graph(memory: Memory) -> None:
+def test_a_record_of_local_scope_adds_nothing_to_the_graph(memory: Memory) -> None:
     stored = remembered(memory, pagination()._replace(scope="local"))
 
     assert graph_rows(memory, stored, repeated=False) == GraphRows()

@@ -105,7 +105,7 @@ def test_changes_are_listed_newest_first_with_their_entities_and_records(tmp_pat
     assert "cursor-pagination" in names(seen, remembered)
 
 
-def test_a_merge_is_listed_with_the_merged_entity_and_after_an_undo_with_both_entities(
+def test_the_overview_shows_a_merged_entity_and_both_entities_after_an_undo(
     tmp_path: Path,
 ) -> None:
     memory = World(tmp_path).memory()
@@ -207,7 +207,7 @@ def test_a_requested_entity_and_its_neighbours_come_before_more_connected_entiti
     assert asked["left_out"]["entities"] == 3
 
 
-def test_an_overview_of_only_the_graph_omits_observations_records_and_changes(
+def test_an_overview_limited_to_the_graph_contains_only_entities_and_relations(
     tmp_path: Path,
 ) -> None:
     memory = World(tmp_path).memory()

@@ -68,7 +68,7 @@ def test_superseding_closes_the_older_record_and_links_both(memory: Memory) -> N
     assert now(memory, new).superseded_by == ""
 
 
-def test_superseding_is_one_operation_and_one_line_of_the_journal(memory: Memory) -> None:
+def test_replacing_a_record_is_logged_as_one_operation(memory: Memory) -> None:
     old, new = both(memory)
     memory.flush()
 
@@ -79,7 +79,9 @@ def test_superseding_is_one_operation_and_one_line_of_the_journal(memory: Memory
     assert latest[old.id]["superseded_by"] == new.id
 
 
-def test_undo_reopens_the_closed_record_and_undoing_that_closes_it_again(memory: Memory) -> None:
+def test_undo_restores_a_replaced_record_and_undoing_the_undo_replaces_it_again(
+    memory: Memory,
+) -> None:
     old, new = both(memory)
 
     (done,) = undoing.undo(memory, [undoing.last(memory)], USER)
@@ -92,7 +94,7 @@ def test_undo_reopens_the_closed_record_and_undoing_that_closes_it_again(memory:
     assert now(memory, old).valid_to == LATE
 
 
-def test_forgetting_the_newer_record_reopens_the_older_until_it_is_undone(memory: Memory) -> None:
+def test_a_replaced_record_is_valid_again_if_its_replacement_is_forgotten(memory: Memory) -> None:
     old, new = both(memory)
 
     memory.forget([new.id], USER)
@@ -102,7 +104,7 @@ def test_forgetting_the_newer_record_reopens_the_older_until_it_is_undone(memory
     assert now(memory, old).superseded_by == new.id
 
 
-def test_forgetting_a_middle_record_leaves_the_first_replaced_by_the_last(memory: Memory) -> None:
+def test_the_last_record_replaces_the_first_if_the_one_between_is_forgotten(memory: Memory) -> None:
     old, between = both(memory)
     last = keep(memory, decision("We moved the archive from Postgres to S3"), LATE, between)
 
@@ -163,7 +165,7 @@ def test_a_purge_of_the_older_record_leaves_the_newer_unchanged(memory: Memory) 
     ]
 
 
-def test_undoing_an_earlier_strengthening_does_not_reopen_a_closed_record(memory: Memory) -> None:
+def test_undoing_an_earlier_restatement_does_not_reopen_a_replaced_record(memory: Memory) -> None:
     old = keep(memory, MONGO, EARLY)
     keep(memory, MONGO._replace(why="documents vary"), EARLY, session="s2")
     strengthening = undoing.last(memory)
@@ -175,7 +177,7 @@ def test_undoing_an_earlier_strengthening_does_not_reopen_a_closed_record(memory
     assert now(memory, old).superseded_by == new.id
 
 
-def test_a_turn_read_late_does_not_reopen_a_record_closed_since(
+def test_a_conversation_turn_read_late_does_not_reopen_a_replaced_record(
     memory: Memory,
 ) -> None:
     old, _ = both(memory)
@@ -188,14 +190,16 @@ def test_a_turn_read_late_does_not_reopen_a_record_closed_since(
     assert later.id != old.id
 
 
-def test_a_record_valid_earlier_does_not_close_a_later_one(memory: Memory) -> None:
+def test_a_record_with_an_earlier_date_does_not_replace_a_later_one(memory: Memory) -> None:
     old = keep(memory, MONGO, LATE)
     keep(memory, POSTGRES._replace(valid_from=EARLY), LATE, old)
 
     assert now(memory, old).superseded_by == ""
 
 
-def test_a_candidate_closes_a_record_only_when_stated_a_second_time(memory: Memory) -> None:
+def test_an_unconfirmed_record_replaces_another_only_when_stated_a_second_time(
+    memory: Memory,
+) -> None:
     old = keep(memory, MONGO, EARLY)
     unsure = POSTGRES._replace(confidence=0.4)
 
@@ -206,7 +210,7 @@ def test_a_candidate_closes_a_record_only_when_stated_a_second_time(memory: Memo
     assert now(memory, old).superseded_by != ""
 
 
-def test_a_repeat_of_low_trust_cannot_close_a_record_of_higher_trust(memory: Memory) -> None:
+def test_a_less_trusted_restatement_cannot_replace_a_more_trusted_record(memory: Memory) -> None:
     new = keep(memory, POSTGRES, EARLY)
     old = keep(memory, MONGO, EARLY)
 
@@ -223,14 +227,16 @@ def test_a_repeat_of_low_trust_cannot_close_a_record_of_higher_trust(memory: Mem
         {"domain": "code_reviewer"},
     ],
 )
-def test_scopes_and_domains_are_kept_apart(memory: Memory, other: dict[str, Any]) -> None:
+def test_a_record_replaces_no_record_of_another_scope_or_domain(
+    memory: Memory, other: dict[str, Any]
+) -> None:
     old = keep(memory, MONGO, EARLY)
     keep(memory, POSTGRES._replace(**other), LATE, old)
 
     assert now(memory, old).superseded_by == ""
 
 
-def test_only_the_user_can_close_a_pinned_record(memory: Memory) -> None:
+def test_only_the_user_can_replace_a_pinned_record(memory: Memory) -> None:
     old = keep(memory, MONGO._replace(pinned=True), EARLY, trust="assistant")
 
     keep(memory, POSTGRES, LATE, old, trust="assistant")
@@ -267,7 +273,7 @@ def test_an_operation_applied_twice_is_applied_once(memory: Memory) -> None:
     assert (first["links"], second["links"]) == (1, 0)
 
 
-def test_a_local_record_closes_only_records_of_its_session_and_is_not_logged(
+def test_a_local_record_replaces_only_local_records_of_its_session(
     memory: Memory,
 ) -> None:
     mine = keep(memory, MONGO._replace(scope="local"), EARLY)
@@ -279,7 +285,9 @@ def test_a_local_record_closes_only_records_of_its_session_and_is_not_logged(
     assert database(memory).rows("SELECT * FROM operations") == []
 
 
-def test_a_queued_record_closes_the_older_one_when_applied(tmp_path: Path) -> None:
+def test_a_record_saved_in_the_queue_replaces_the_older_one_when_it_is_applied(
+    tmp_path: Path,
+) -> None:
     world = World(tmp_path)
     memory = world.memory()
     old = keep(memory, MONGO, EARLY)
@@ -299,7 +307,7 @@ def test_a_queued_record_closes_the_older_one_when_applied(tmp_path: Path) -> No
     memory.close()
 
 
-def test_a_closed_record_leaves_memory_md_with_the_next_flush(tmp_path: Path) -> None:
+def test_a_replaced_record_disappears_from_memory_md(tmp_path: Path) -> None:
     world = World(tmp_path)
     memory = world.memory()
     old = keep(memory, MONGO, EARLY)
@@ -314,7 +322,7 @@ def test_a_closed_record_leaves_memory_md_with_the_next_flush(tmp_path: Path) ->
     memory.close()
 
 
-def test_observations_of_a_closed_record_have_its_link(memory: Memory) -> None:
+def test_observations_of_a_replaced_record_name_its_replacement(memory: Memory) -> None:
     old, new = both(memory)
 
     (found,) = search.observations(database(memory), '"MongoDB" AND "use"', 5)

@@ -114,7 +114,7 @@ def test_history_lists_all_changes_newest_first_up_to_the_limit(memory: Memory) 
     assert told(memory, "nobody") == []
 
 
-def test_why_of_a_record_names_sessions_that_stated_it_or_were_given_it(memory: Memory) -> None:
+def test_why_names_the_sessions_that_stated_a_record_or_received_it(memory: Memory) -> None:
     record = memory.remember(pagination(), USER)
     assert record is not None
     memory.remember(pagination(), USER._replace(session="s2"))
@@ -159,7 +159,7 @@ def test_why_of_an_entity_says_who_said_each_observation(memory: Memory) -> None
     assert origin.statements[1].session == "s1"
 
 
-def test_why_of_a_forgotten_or_deleted_memory_names_the_deletion(memory: Memory) -> None:
+def test_why_names_the_change_that_deleted_a_memory(memory: Memory) -> None:
     record = memory.remember(pagination(), USER)
     assert record is not None
     create(memory, entity("Redis", "is fast"))

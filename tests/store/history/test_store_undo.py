@@ -73,7 +73,7 @@ def test_undo_reverts_the_newest_change_of_either_database(memory: Memory) -> No
     assert entities(memory) == ["mine"]
 
 
-def test_an_operation_that_changed_nothing_is_not_the_last_change(memory: Memory) -> None:
+def test_undo_skips_a_forget_operation_that_deleted_nothing(memory: Memory) -> None:
     create(memory, entity("one", "a"))
     memory.write("delete_relations", {"relations": []}, TOOL, store="project")
     memory.write("forget", {"ids": []}, TOOL, store="project")
@@ -123,7 +123,7 @@ def test_a_change_that_is_already_undone_is_skipped_and_reported(memory: Memory)
     assert (again.by, again.because) == ("", "it is undone already")
 
 
-def test_an_undo_is_queued_and_reported_if_the_database_is_missing(memory: Memory) -> None:
+def test_an_undo_waits_in_the_queue_if_the_database_is_missing(memory: Memory) -> None:
     create(memory, entity("one", "a"))
     memory.flush()
     last = undo.last(memory)
@@ -152,7 +152,7 @@ def test_all_changes_of_a_session_are_undone_newest_first_in_both_databases(memo
     assert entities(memory) == ["theirs"]
 
 
-def test_undo_does_not_affect_turns_of_the_session(memory: Memory) -> None:
+def test_undoing_a_session_keeps_its_conversation_turns(memory: Memory) -> None:
     turn = {"id": "u1", "session": "s1", "role": "user", "text": "hello", "created_at": "2026"}
     memory.write("add_episodes", {"episodes": [turn]}, TOOL)
     create(memory, entity("one"))
@@ -178,7 +178,7 @@ def test_undoing_the_creation_of_an_entity_keeps_observations_added_later(memory
     assert observations_of(database(memory), "one") == ("b",)
 
 
-def test_undoing_a_record_removes_it_from_the_journal_and_the_notes(
+def test_undoing_a_record_marks_it_as_forgotten_and_removes_it_from_memory_md(
     world: World, memory: Memory
 ) -> None:
     record = memory.remember(pagination(), USER)

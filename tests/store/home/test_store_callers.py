@@ -13,7 +13,9 @@ from memory_fabric.store.home.callers import Caller
 ANN = Caller("s-1", "a1", "legal-advisor")
 
 
-def test_a_saved_caller_is_loaded_by_the_id_of_the_tool_call(tmp_path: Path) -> None:
+def test_the_session_and_agent_of_a_tool_call_are_found_by_the_id_of_the_call(
+    tmp_path: Path,
+) -> None:
     callers.save(str(tmp_path), "toolu_01-a", ANN)
 
     assert callers.load(str(tmp_path), "toolu_01-a") == ANN

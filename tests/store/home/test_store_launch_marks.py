@@ -49,7 +49,7 @@ def stored(memory: Memory, record: Record) -> Record:
     return kept
 
 
-def test_a_rule_with_a_condition_or_a_fix_creates_a_launcher_mark_beside_the_database(
+def test_a_fix_or_a_conditional_rule_creates_a_marker_file_for_the_hook_launcher(
     memory: Memory,
 ) -> None:
     stored(memory, RULE._replace(evidence={}))
@@ -61,7 +61,7 @@ def test_a_rule_with_a_condition_or_a_fix_creates_a_launcher_mark_beside_the_dat
     assert (marked(memory), marked(memory, "user")) == ({RULES}, {FIXES})
 
 
-def test_a_fix_or_note_with_a_condition_does_not_create_the_launcher_mark_for_rules(
+def test_a_fix_or_a_note_with_a_condition_does_not_create_the_marker_file_for_rules(
     memory: Memory,
 ) -> None:
     stored(memory, FIX._replace(evidence={"when": "npm run dev"}))
@@ -70,7 +70,9 @@ def test_a_fix_or_note_with_a_condition_does_not_create_the_launcher_mark_for_ru
     assert marked(memory) == {FIXES}
 
 
-def test_forgetting_replacing_and_undoing_update_the_launcher_mark(memory: Memory) -> None:
+def test_the_marker_file_for_rules_exists_only_while_there_is_a_rule_with_a_condition(
+    memory: Memory,
+) -> None:
     rule = stored(memory, RULE)
     memory.forget([rule.id], BY)
     assert marked(memory) == set()
@@ -84,7 +86,7 @@ def test_forgetting_replacing_and_undoing_update_the_launcher_mark(memory: Memor
     assert marked(memory) == set()
 
 
-def test_a_wrong_launcher_mark_is_corrected_by_the_next_change(memory: Memory) -> None:
+def test_a_missing_or_extra_marker_file_is_corrected_by_the_next_change(memory: Memory) -> None:
     stored(memory, RULE)
     os.unlink(launch_marks.mark_path(memory.path_of("project"), RULES))
     Path(launch_marks.mark_path(memory.path_of("project"), FIXES)).touch()
@@ -95,7 +97,7 @@ def test_a_wrong_launcher_mark_is_corrected_by_the_next_change(memory: Memory) -
     assert marked(memory) == {RULES}
 
 
-def test_a_rolled_back_change_leaves_the_launcher_marks_unchanged(memory: Memory) -> None:
+def test_a_rolled_back_change_leaves_the_marker_files_unchanged(memory: Memory) -> None:
     stored(memory, RULE)
     database = memory.session_database()
 
@@ -106,7 +108,7 @@ def test_a_rolled_back_change_leaves_the_launcher_marks_unchanged(memory: Memory
     assert marked(memory) == {RULES}
 
 
-def test_recording_rules_as_unbound_has_no_effect_if_a_rule_changed_since_they_were_read(
+def test_the_marker_file_for_rules_is_kept_if_a_rule_changes_while_the_rules_are_checked(
     memory: Memory,
 ) -> None:
     stored(memory, RULE._replace(evidence={"when": "working on lists"}))
@@ -125,7 +127,7 @@ def test_recording_rules_as_unbound_has_no_effect_if_a_rule_changed_since_they_w
 
 
 @pytest.mark.parametrize("kind", launch_marks.KINDS)
-def test_the_query_for_a_launcher_mark_uses_an_index(memory: Memory, kind: str) -> None:
+def test_the_query_for_a_marker_file_uses_an_index(memory: Memory, kind: str) -> None:
     sql = f"EXPLAIN QUERY PLAN SELECT 1 FROM main.records WHERE {launch_marks.KINDS[kind]}"
     plan = " ".join(str(row[-1]) for row in memory.session_database().rows(sql))
     assert "USING INDEX records_" in plan
@@ -150,7 +152,7 @@ def test_the_cached_project_of_a_folder_is_rewritten_only_if_the_project_changes
 
 
 @pytest.mark.parametrize("folder", ["", "app", "/srv/../etc", "/srv//app", "/srv/./app"])
-def test_a_folder_whose_path_must_be_resolved_is_not_cached(tmp_path: Path, folder: str) -> None:
+def test_a_relative_or_unnormalised_folder_path_is_not_cached(tmp_path: Path, folder: str) -> None:
     launch_marks.note_place(str(tmp_path), folder, "a")
     assert list(tmp_path.iterdir()) == []
 

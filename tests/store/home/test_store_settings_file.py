@@ -28,14 +28,16 @@ def test_a_valid_or_missing_config_file_gives_no_complaint(tmp_path: Path) -> No
     assert sound.table == {"domains": {"legal": {"isolate": True}}}
 
 
-def test_a_broken_config_file_can_only_switch_something_off(tmp_path: Path) -> None:
+def test_a_setting_that_turns_writing_off_applies_even_if_the_config_file_is_broken(
+    tmp_path: Path,
+) -> None:
     file = switches.read_file(config(tmp_path, f"write = false\n{BROKEN}"))
 
     assert (file.table, file.closed) == ({"write": False}, False)
     assert "only its switches that turn something off apply" in file.complaint
 
 
-def test_memory_is_off_if_a_broken_config_file_may_isolate_a_domain(tmp_path: Path) -> None:
+def test_a_broken_config_file_with_an_isolated_domain_turns_memory_off(tmp_path: Path) -> None:
     home = config(tmp_path, WALL + BROKEN)
 
     file = switches.read_file(home)
@@ -47,9 +49,7 @@ def test_memory_is_off_if_a_broken_config_file_may_isolate_a_domain(tmp_path: Pa
     assert settings.complaints == (file.complaint,)
 
 
-def test_an_unreadable_config_file_is_treated_as_if_it_might_isolate_a_domain(
-    tmp_path: Path,
-) -> None:
+def test_a_config_file_that_cannot_be_read_turns_memory_off(tmp_path: Path) -> None:
     (tmp_path / "config.toml").mkdir()
 
     file = switches.read_file(str(tmp_path))

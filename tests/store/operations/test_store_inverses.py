@@ -41,7 +41,7 @@ def told(memory: Memory) -> dict[str, tuple[str, ...]]:
         ("create_relations", {"relations": [{"from": "one", "relationType": "u", "to": "two"}]}),
     ],
 )
-def test_an_operation_with_only_new_rows_is_undone_and_redone_without_a_stored_inverse(
+def test_an_operation_that_only_adds_rows_is_undone_and_redone_without_stored_undo_data(
     memory: Memory, kind: str, payload: dict[str, Any]
 ) -> None:
     create(memory, entity("one", "a"), entity("two", "b"))
@@ -58,7 +58,7 @@ def test_an_operation_with_only_new_rows_is_undone_and_redone_without_a_stored_i
     assert graph.read_graph(database(memory)) == made
 
 
-def test_the_inverse_of_an_operation_that_repeats_known_rows_is_stored(memory: Memory) -> None:
+def test_undo_data_is_stored_for_an_operation_that_repeats_existing_rows(memory: Memory) -> None:
     create(memory, entity("one", "a"))
     create(memory, entity("one", "a", "b"), entity("two"))
 
@@ -68,7 +68,9 @@ def test_the_inverse_of_an_operation_that_repeats_known_rows_is_stored(memory: M
     assert told(memory) == {"one": ("a",)}
 
 
-def test_undoing_an_operation_reverts_the_part_that_a_purge_left(memory: Memory) -> None:
+def test_undoing_a_partly_purged_operation_reverts_the_rest_of_the_operation(
+    memory: Memory,
+) -> None:
     create(memory, entity("one", "the hidden harbour", "b"), entity("two", "c"))
 
     purge.purge(memory, purge.find(memory, "hidden harbour"), BY)

@@ -42,7 +42,7 @@ def whole(memory: Memory, kind: str = "project") -> Graph:
     return graph.read_graph(database(memory, kind))
 
 
-def test_br11_a_decision_is_stored_in_the_graph_the_journal_and_memory_md(
+def test_a_decision_is_stored_in_the_graph_the_journal_and_memory_md(
     world: World, memory: Memory
 ) -> None:
     stored = remembered(memory, pagination())
@@ -64,7 +64,7 @@ def test_br11_a_decision_is_stored_in_the_graph_the_journal_and_memory_md(
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.65, 0.69])
-def test_br11_a_record_below_the_confidence_limit_is_not_in_memory_md(
+def test_a_record_below_the_confidence_limit_is_not_written_to_memory_md(
     world: World, memory: Memory, confidence: float
 ) -> None:
     remembered(memory, pagination(confidence=confidence))
@@ -110,9 +110,7 @@ def test_repeating_a_record_increases_its_confidence_instead_of_duplicating_it(
     assert len(active(memory)) == 1
 
 
-def test_adding_a_reason_to_a_record_replaces_the_observations_without_the_reason(
-    memory: Memory,
-) -> None:
+def test_adding_a_reason_to_a_record_adds_the_reason_to_its_observations(memory: Memory) -> None:
     remembered(memory, pagination(why=""))
     remembered(memory, pagination(why="offsets are slow"))
     assert all(len(e.observations) == 1 for e in whole(memory).entities)
@@ -194,7 +192,9 @@ def test_a_candidate_becomes_a_record_when_a_second_session_repeats_it(memory: M
     assert len(whole(memory).entities) == 3
 
 
-def test_candidates_are_not_written_to_a_journal_of_decisions(world: World, memory: Memory) -> None:
+def test_a_candidate_is_written_to_the_decision_journal_only_when_it_becomes_active(
+    world: World, memory: Memory
+) -> None:
     remembered(memory, pagination(confidence=0.4))
     memory.flush()
     assert not (world.local / journal.DECISIONS).exists()
@@ -295,7 +295,9 @@ def test_forgetting_a_record_is_written_to_the_journal(world: World, memory: Mem
 # --- scopes --------------------------------------------------------------------------------------
 
 
-def test_br18_a_local_record_is_stored_only_for_its_session(world: World, memory: Memory) -> None:
+def test_a_local_record_is_stored_only_in_the_database_and_found_only_in_its_session(
+    world: World, memory: Memory
+) -> None:
     word = new_id()
     stored = remembered(memory, pagination(what=f"Try {word}", scope="local", confidence=0.9))
     memory.flush()
@@ -315,7 +317,9 @@ def test_br18_a_local_record_is_stored_only_for_its_session(world: World, memory
         assert word not in repr(db.rows(f"SELECT * FROM {table}"))
 
 
-def test_br18_a_local_record_is_not_queued(world: World) -> None:
+def test_a_local_record_is_refused_instead_of_queued_if_the_database_is_damaged(
+    world: World,
+) -> None:
     world.home.mkdir(parents=True)
     memory = world.memory()
     Path(memory.path_of("project")).parent.mkdir(parents=True, exist_ok=True)
@@ -327,7 +331,9 @@ def test_br18_a_local_record_is_not_queued(world: World) -> None:
 
 
 @pytest.mark.parametrize("scope", ["user", "global"])
-def test_br18_a_record_for_the_user_is_visible_in_every_project(tmp_path: Path, scope: str) -> None:
+def test_a_record_of_user_or_global_scope_is_visible_in_every_project(
+    tmp_path: Path, scope: str
+) -> None:
     one = World(tmp_path, "billing").memory()
     remembered(one, decision("Always validate input at boundaries", scope=scope))
     remembered(one, decision("Use Redis here", scope="team"))
@@ -335,9 +341,7 @@ def test_br18_a_record_for_the_user_is_visible_in_every_project(tmp_path: Path, 
     assert [r.what for r in active(other)] == ["Always validate input at boundaries"]
 
 
-def test_br18_a_global_record_contains_no_trace_of_its_user_project_or_machine(
-    tmp_path: Path,
-) -> None:
+def test_a_global_record_does_not_reveal_its_user_project_or_machine(tmp_path: Path) -> None:
     world = World(tmp_path)
     git = world.project / ".git" / "config"
     git.write_text('[remote "origin"]\n\turl = git@git.acme.example:Acme-Corp/Billing-Core.git\n')
@@ -365,7 +369,7 @@ def test_br18_a_global_record_contains_no_trace_of_its_user_project_or_machine(
         assert telling.lower() not in (kept + "".join(lines)).lower(), telling
 
 
-def test_br18_a_capitalised_word_like_the_project_name_is_kept_in_a_global_record(
+def test_a_global_record_keeps_a_capitalised_word_that_resembles_the_project_name(
     tmp_path: Path,
 ) -> None:
     memory = World(tmp_path, "api").memory()
@@ -384,7 +388,7 @@ def test_global_records_are_written_to_no_project_file(world: World, memory: Mem
 # --- MEMORY.md knows what the database knows ------------------------------------------------------
 
 
-def test_the_records_that_memory_md_contained_at_a_given_time_can_be_listed(tmp_path: Path) -> None:
+def test_the_records_in_memory_md_at_a_given_time_are_listed(tmp_path: Path) -> None:
     world = World(tmp_path)
     memory = world.memory()
     stored = remembered(memory, pagination(confidence=0.9))
@@ -399,7 +403,7 @@ def test_the_records_that_memory_md_contained_at_a_given_time_can_be_listed(tmp_
     assert memory.native_ids("9999") == frozenset()
 
 
-def test_only_records_in_the_projects_own_memory_md_are_listed_as_contained(tmp_path: Path) -> None:
+def test_only_records_in_the_memory_md_of_the_project_itself_are_listed(tmp_path: Path) -> None:
     one, other = World(tmp_path, "billing"), World(tmp_path, "shop")
     memory = one.memory()
     stored = remembered(memory, decision("Never guess", scope="user", confidence=0.9))
@@ -446,7 +450,7 @@ def test_no_record_is_written_to_memory_md_if_the_client_has_automatic_memory_di
     assert not world.native().exists() and memory.native_ids("9999") == frozenset()
 
 
-def test_a_candidate_from_a_prompt_is_not_accepted_when_later_prompts_repeat_it(
+def test_a_candidate_from_a_prompt_remains_a_candidate_if_later_prompts_repeat_it(
     memory: Memory,
 ) -> None:
     heard = Record(

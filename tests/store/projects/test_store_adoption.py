@@ -128,7 +128,9 @@ def test_a_copied_folder_does_not_count_as_the_same_project(world: World, old_pl
         assert f"project link {id_}" in adoption.notice_text(found)
 
 
-def test_a_signature_by_another_key_or_for_a_changed_line_is_rejected(world: World) -> None:
+def test_a_journal_line_that_was_changed_or_signed_with_another_key_is_rejected(
+    world: World,
+) -> None:
     local = world.local
     [line, _] = [json.loads(x) for x in (local / "decisions.jsonl").read_text().splitlines()]
     home = str(world.home)
@@ -200,7 +202,9 @@ def test_records_under_another_author_name_are_adopted_only_if_the_name_is_reque
     assert {record.author for record in whole(memory)} == {"ann"}
 
 
-def test_known_journal_lines_are_signed_again_after_the_signing_key_was_lost(world: World) -> None:
+def test_journal_lines_of_known_records_are_signed_again_if_the_signing_key_was_lost(
+    world: World,
+) -> None:
     (world.home / "queue.key").unlink()
     assert adoption.missing(world.memory()) is None
     says(world, "Use MySQL for the rest")
@@ -237,7 +241,7 @@ def test_adoption_does_not_restore_forgotten_records(world: World) -> None:
     assert len(found.lines) == 1
 
 
-def test_records_of_a_deleted_project_folder_in_home_are_restored_if_the_key_still_exists(
+def test_records_deleted_from_home_are_restored_from_the_signed_journal_of_the_project(
     world: World,
 ) -> None:
     before = stored(world)
@@ -286,7 +290,7 @@ def test_git_status_never_lists_the_file_of_journal_signatures(
     assert not (world.local / own_lines.NAME).exists(), "git would see it"
 
 
-def test_records_in_a_journal_tracked_by_git_are_adopted_only_if_the_author_is_requested(
+def test_records_in_a_journal_that_git_tracks_are_adopted_only_for_a_named_author(
     tmp_path: Path,
 ) -> None:
     world = World(Path(os.path.realpath(tmp_path)))
@@ -317,7 +321,7 @@ def test_adoption_reads_only_the_end_of_a_journal_over_the_size_limit(world: Wor
     assert everything is not None and len(everything.lines) == 2
 
 
-def test_journal_lines_that_a_purge_changed_are_signed_again(world: World) -> None:
+def test_journal_lines_changed_by_a_purge_have_a_valid_signature(world: World) -> None:
     says(world, "Ship from build7 on Fridays")
     memory = world.memory()
     assert memory.project is not None

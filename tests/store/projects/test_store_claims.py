@@ -77,7 +77,7 @@ def test_a_worktree_that_git_moves_is_recognised_without_asking_the_user(desk: D
     assert desk.at("carried").id == known.id
 
 
-def test_worktrees_of_a_bare_or_separated_git_folder_are_one_project(desk: Desk) -> None:
+def test_worktrees_that_share_a_bare_or_separate_git_folder_are_one_project(desk: Desk) -> None:
     desk.repository("seed")
     desk.git("clone", "-q", "--bare", "seed", "bare.git")
     for name in ("one", "two"):
@@ -106,7 +106,7 @@ def test_a_submodule_is_a_separate_project_without_asking_the_user(
     assert desk.told() == ""
 
 
-def test_the_user_is_asked_about_a_second_folder_with_the_same_separate_git_folder(
+def test_the_user_is_asked_whether_a_copy_with_the_same_git_folder_is_the_same_project(
     desk: Desk,
 ) -> None:
     desk.repository("work", "--separate-git-dir=apart.git")

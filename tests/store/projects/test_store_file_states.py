@@ -59,7 +59,7 @@ def touch(path: Path, text: str) -> None:
     os.utime(path, ns=(after, after))
 
 
-def test_the_computed_blob_id_equals_that_of_git(world: World, memory: Memory) -> None:
+def test_the_blob_id_of_a_file_is_the_one_that_git_computes(world: World, memory: Memory) -> None:
     kept(memory, f"Cursors page through {API}.")
 
     (state,) = database(memory).rows("SELECT path, blob_id, size FROM file_states")
@@ -125,7 +125,7 @@ def test_at_most_five_files_are_stored_for_a_record(world: World, memory: Memory
     assert named(memory) == names[:5]
 
 
-def test_no_file_states_are_stored_for_records_of_the_user(memory: Memory) -> None:
+def test_the_state_of_a_file_is_not_stored_for_a_record_of_user_scope(memory: Memory) -> None:
     kept(memory, f"I like {API}.", scope="user")
 
     assert named(memory) == []
@@ -154,7 +154,7 @@ def test_a_new_modification_time_alone_is_not_a_change(world: World, memory: Mem
     assert changed(memory, record) == {}
 
 
-def test_a_large_file_is_compared_only_by_size_while_the_user_waits(
+def test_a_large_file_is_checked_for_changes_only_by_size_while_the_user_waits(
     world: World, memory: Memory
 ) -> None:
     large = world.project / "large.sql"
@@ -201,7 +201,9 @@ def test_a_file_replaced_by_an_outside_link_or_a_pipe_is_reported_and_not_read(
     assert changed(memory, record) == {API: CHANGED, "b.py": CHANGED}
 
 
-def test_only_two_files_are_compared_while_the_user_waits(world: World, memory: Memory) -> None:
+def test_only_two_files_are_checked_for_changes_while_the_user_waits(
+    world: World, memory: Memory
+) -> None:
     for name in "abc":
         (world.project / f"{name}.py").write_text(name)
     record = kept(memory, "a.py, b.py and c.py belong together")
@@ -225,7 +227,7 @@ def test_a_moved_project_keeps_its_file_states(world: World, memory: Memory) -> 
     assert changed(later, record) == {API: CHANGED}
 
 
-def test_in_a_linked_worktree_the_file_of_the_worktree_is_compared(
+def test_a_session_in_a_linked_worktree_checks_the_files_of_the_worktree_for_changes(
     world: World, memory: Memory
 ) -> None:
     record = kept(memory, f"Cursors page through {API}.")
@@ -238,7 +240,9 @@ def test_in_a_linked_worktree_the_file_of_the_worktree_is_compared(
     assert changed(there, record) == {API: CHANGED}
 
 
-def test_a_path_is_also_resolved_from_the_session_folder(world: World, memory: Memory) -> None:
+def test_a_path_in_a_record_may_be_relative_to_the_folder_of_the_session(
+    world: World, memory: Memory
+) -> None:
     below = world.memory(CLAUDE_PROJECT_DIR=str(world.project / "src"))
 
     record = kept(below, "api/x.py pages with cursors")
@@ -272,7 +276,7 @@ def test_repeating_or_rewording_a_record_stores_the_current_state_of_its_file(
     assert changed(memory, record) == {}
 
 
-def test_accepting_a_candidate_stores_the_current_state_of_its_file(
+def test_accepting_a_candidate_stores_the_current_state_of_the_file_it_mentions(
     world: World, memory: Memory
 ) -> None:
     record = kept(memory, f"Cursors page through {API}.", confidence=0.4)
@@ -286,7 +290,9 @@ def test_accepting_a_candidate_stores_the_current_state_of_its_file(
     assert changed(memory, record) == {}
 
 
-def test_demoting_a_record_to_candidate_keeps_its_file_states(world: World, memory: Memory) -> None:
+def test_turning_a_record_into_a_candidate_keeps_the_stored_states_of_its_files(
+    world: World, memory: Memory
+) -> None:
     record = kept(memory, f"Cursors page through {API}.")
     touch(world.project / API, "page = 2\n")
 
@@ -297,7 +303,9 @@ def test_demoting_a_record_to_candidate_keeps_its_file_states(world: World, memo
     assert changed(memory, record) == {API: CHANGED}
 
 
-def test_pinning_a_record_keeps_its_stored_file_states(world: World, memory: Memory) -> None:
+def test_pinning_a_record_keeps_the_stored_states_of_its_files(
+    world: World, memory: Memory
+) -> None:
     record = kept(memory, f"Cursors page through {API}.")
     touch(world.project / API, "page = 2\n")
 
@@ -321,7 +329,7 @@ def test_forgetting_a_record_removes_its_file_states_and_undo_stores_them_again(
     assert named(memory) == [API]
 
 
-def test_file_states_of_records_beyond_the_limit_are_stored_by_the_next_update(
+def test_records_beyond_the_limit_of_one_update_get_their_file_states_in_the_next(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(file_states, "MAX_RECORDS", 2)

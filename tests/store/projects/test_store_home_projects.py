@@ -78,7 +78,7 @@ def test_a_record_added_to_another_project_is_stored_there_and_visible_at_once(
     shown.close()
 
 
-def test_another_projects_database_of_the_first_release_is_migrated_only_by_a_change(
+def test_an_old_database_of_another_project_is_migrated_only_when_it_is_changed(
     tmp_path: Path, other: World
 ) -> None:
     memory = other.memory()
@@ -105,7 +105,7 @@ def test_another_projects_database_of_the_first_release_is_migrated_only_by_a_ch
     shown.close()
 
 
-def test_a_project_whose_folder_is_gone_can_be_read_and_changed_without_creating_it(
+def test_memories_of_a_project_can_be_read_and_changed_after_its_folder_was_deleted(
     tmp_path: Path, other: World
 ) -> None:
     memory = other.memory()

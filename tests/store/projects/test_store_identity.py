@@ -74,7 +74,9 @@ def test_no_project_is_found_without_a_folder(home: str) -> None:
     assert not os.path.exists(home)
 
 
-def test_the_keys_of_a_project_are_its_remote_and_its_git_folder(home: str, tmp_path: Path) -> None:
+def test_a_project_is_identified_by_its_remote_and_its_git_folder(
+    home: str, tmp_path: Path
+) -> None:
     folder = git_folder(tmp_path / "here", REMOTE)
     found = project(home, folder)
     assert found.name == "billing" and found.id.startswith("billing-")
@@ -84,7 +86,7 @@ def test_the_keys_of_a_project_are_its_remote_and_its_git_folder(home: str, tmp_
     assert project(home, folder) == found
 
 
-def test_a_second_clone_is_a_new_project_that_lists_the_project_of_the_first_clone(
+def test_a_second_clone_is_a_new_project_that_names_the_project_of_the_first(
     home: str, tmp_path: Path
 ) -> None:
     one = project(home, git_folder(tmp_path / "a", REMOTE))
@@ -226,7 +228,7 @@ def test_adding_a_remote_to_a_repository_keeps_its_project(home: str, tmp_path: 
     assert project(home, main).id == found.id
 
 
-def test_a_folder_with_the_remote_of_another_project_keeps_its_project_and_lists_the_other(
+def test_a_project_that_gets_the_remote_of_another_stays_separate_and_names_the_other(
     home: str, tmp_path: Path
 ) -> None:
     one = project(home, git_folder(tmp_path / "one"))
@@ -262,7 +264,7 @@ def test_worktrees_of_a_bare_repository_are_one_project(home: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize("where", ["home", "root", "bare", "missing", "temporary"])
-def test_the_local_tier_is_in_home_if_the_project_folder_must_not_contain_files_of_ours(
+def test_the_local_memory_of_a_project_is_in_home_if_its_folder_is_unsuitable(
     home: str, tmp_path: Path, where: str
 ) -> None:
     bare = tmp_path / "x.git"
@@ -286,7 +288,7 @@ print(find_project(sys.argv[1], sys.argv[2]).local)
 """
 
 
-def test_the_local_tier_of_a_read_only_project_is_in_home(home: str, tmp_path: Path) -> None:
+def test_the_local_memory_of_a_read_only_project_is_in_home(home: str, tmp_path: Path) -> None:
     main = git_folder(tmp_path / "main")
     main.chmod(0o500)
     said = World(tmp_path / "w").run(READ_ONLY, home, str(main), strict=True)
@@ -302,7 +304,7 @@ def test_unreadable_git_files_cause_no_error(home: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("registry", [None, b"", b"{", b'{"keys": []}', b"\xff\xfe"])
-def test_a_lost_project_registry_is_rebuilt_from_the_cards_of_the_projects(
+def test_a_lost_or_damaged_project_registry_is_rebuilt_from_the_project_json_files(
     home: str, tmp_path: Path, registry: bytes | None
 ) -> None:
     main = git_folder(tmp_path / "main")
@@ -366,7 +368,7 @@ def test_an_invalid_project_id_in_the_registry_is_ignored(home: str, tmp_path: P
 
 
 @pytest.mark.parametrize("card", ["{", "[]", '{"keys": 3}', '{"keys": "git:x"}', ""])
-def test_a_broken_project_card_is_skipped(home: str, tmp_path: Path, card: str) -> None:
+def test_an_invalid_project_json_file_is_ignored(home: str, tmp_path: Path, card: str) -> None:
     found = project(home, git_folder(tmp_path / "main"))
     (Path(home) / registry_file.REGISTRY).unlink()
     (Path(identity.folder_of(home, found.id)) / "project.json").write_text(card)

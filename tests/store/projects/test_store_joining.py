@@ -155,7 +155,7 @@ def test_an_invalid_settings_file_is_refused_with_a_reason(text: str, said: str)
     assert said in str(caught.value)
 
 
-def test_a_file_changed_after_the_preview_is_left_unchanged(
+def test_setup_does_not_overwrite_a_settings_file_that_changed_after_the_preview(
     tmp_path: Path,
 ) -> None:
     path, home = tmp_path / "settings.json", str(tmp_path / "home")
@@ -199,9 +199,7 @@ def test_a_linked_settings_file_remains_a_link_and_its_target_keeps_its_mode(
     assert real.stat().st_mode & 0o777 == 0o640
 
 
-def test_our_hooks_can_be_removed_even_if_our_record_of_the_setup_is_damaged(
-    tmp_path: Path,
-) -> None:
+def test_our_hooks_can_be_removed_even_if_the_file_setup_json_is_damaged(tmp_path: Path) -> None:
     path, home = tmp_path / "settings.json", tmp_path / "home"
     path.write_bytes(b'{"model": "x"}\n')
     set_up.apply(str(home), set_up.with_hooks(str(home), str(path), str(ROOT)))
@@ -213,7 +211,7 @@ def test_our_hooks_can_be_removed_even_if_our_record_of_the_setup_is_damaged(
 
 
 @pytest.mark.parametrize("foreign", [{"type": "prompt", "prompt": "hi"}, {}, 1, None])
-def test_a_foreign_hook_without_a_command_is_not_mistaken_for_our_hook(
+def test_another_programs_hook_without_a_command_is_kept_when_our_hooks_are_removed(
     tmp_path: Path, foreign: object
 ) -> None:
     path, home = tmp_path / "settings.json", str(tmp_path / "home")
@@ -229,7 +227,7 @@ def test_a_foreign_hook_without_a_command_is_not_mistaken_for_our_hook(
 
 
 @pytest.mark.parametrize("foreign", [{"type": "http", "url": "http://localhost:1"}, None])
-def test_a_foreign_server_without_a_command_is_not_mistaken_for_our_server(
+def test_an_mcp_server_named_memory_of_another_program_is_neither_replaced_nor_removed(
     tmp_path: Path, foreign: object
 ) -> None:
     path, home = tmp_path / ".mcp.json", str(tmp_path / "home")
@@ -242,9 +240,7 @@ def test_a_foreign_server_without_a_command_is_not_mistaken_for_our_server(
     assert set_up.without_hooks(home, str(path), str(ROOT)).is_none
 
 
-def test_removing_our_hooks_from_a_settings_file_that_was_blank_restores_the_blank_file(
-    tmp_path: Path,
-) -> None:
+def test_removing_our_hooks_restores_a_settings_file_that_was_blank(tmp_path: Path) -> None:
     path, home = tmp_path / "settings.json", str(tmp_path / "home")
     path.write_bytes(b" \n\t\n")
 
@@ -290,7 +286,7 @@ def test_a_setup_killed_at_any_moment_can_be_undone_byte_for_byte(
     assert moment > 4
 
 
-def test_a_settings_file_that_we_created_and_the_user_replaced_by_a_link_remains_a_link(
+def test_a_settings_file_that_became_a_link_remains_a_link_when_our_hooks_are_removed(
     tmp_path: Path,
 ) -> None:
     path, moved, home = tmp_path / "settings.json", tmp_path / "dotfiles.json", str(tmp_path / "h")

@@ -48,7 +48,7 @@ def ids(world: World) -> dict[str, str]:
     return {line.split("] ")[1]: id_ for id_, line in lines.items()}
 
 
-def test_lines_of_memory_md_without_a_record_in_the_new_home_are_kept(world: World) -> None:
+def test_lines_of_memory_md_are_kept_if_their_records_were_lost(world: World) -> None:
     remember(world, "constraint", "Never edit the vendor folder")
     text = block(world)
     assert text.count(RULE) == text.count(LIKING) == 1
@@ -56,7 +56,7 @@ def test_lines_of_memory_md_without_a_record_in_the_new_home_are_kept(world: Wor
     assert "tests first" in known and "vendor" in known and LIKING in lacked and RULE in lacked
 
 
-def test_adopting_lost_lines_restores_their_ids_text_and_scope(world: World) -> None:
+def test_records_restored_from_memory_md_keep_their_ids_text_and_scope(world: World) -> None:
     before = ids(world)
     memory = world.memory()
     found = adoption.missing(memory)
@@ -73,7 +73,7 @@ def test_adopting_lost_lines_restores_their_ids_text_and_scope(world: World) -> 
     assert memory_md.LACKED not in block(world) and block(world).count(LIKING) == 1
 
 
-def test_the_command_line_shows_lost_lines_and_restores_them(world: World) -> None:
+def test_the_command_project_adopt_shows_and_restores_lost_records(world: World) -> None:
     environ = {"PATH": os.environ["PATH"], **world.environ}
     said = run_here(["project", "adopt", "--yes"], environ, world.project, "")
     assert LIKING in said.out and "2 records were restored" in said.out
@@ -94,7 +94,9 @@ def test_a_lost_record_is_restored_from_its_line_in_memory_md_if_the_journal_is_
     assert RULE in (world.local / "decisions.jsonl").read_text("utf-8")
 
 
-def test_a_lost_line_in_an_earlier_form_is_restored_with_its_quoted_words(world: World) -> None:
+def test_a_record_is_restored_with_its_quotation_from_a_line_in_an_older_format(
+    world: World,
+) -> None:
     (world.local / "decisions.jsonl").unlink()
     line = f"“{WORDS}” (noted as: {RULE})"
     assert line in block(world)
@@ -110,7 +112,7 @@ def test_a_lost_line_in_an_earlier_form_is_restored_with_its_quoted_words(world:
 
 
 @pytest.mark.parametrize("how", ["forget", "undo", "purge"])
-def test_a_removed_record_is_not_kept_in_memory_md_even_if_an_old_copy_is_restored(
+def test_a_removed_record_does_not_return_with_an_old_copy_of_memory_md(
     tmp_path: Path, how: str
 ) -> None:
     world = World(tmp_path)
@@ -140,7 +142,7 @@ def test_a_purge_erases_lines_of_memory_md_that_have_no_record(world: World) -> 
     assert "metric" not in block(world) and RULE in block(world)
 
 
-def test_lines_of_memory_md_without_a_record_count_towards_the_limit_of_the_block(
+def test_the_line_limit_of_our_block_in_memory_md_includes_lines_without_a_record(
     tmp_path: Path,
 ) -> None:
     world = World(tmp_path)
@@ -161,7 +163,7 @@ def test_uninstalling_also_removes_lines_of_memory_md_that_have_no_record(world:
     assert not world.native().exists() or RULE not in block(world)
 
 
-def test_a_line_of_memory_md_with_an_unknown_record_type_is_not_offered_for_adoption(
+def test_a_line_of_memory_md_with_an_unknown_type_is_not_offered_for_restoring(
     world: World,
 ) -> None:
     text = block(world).replace("[preference ", "[whatever ")

@@ -67,7 +67,7 @@ def test_a_record_that_mentions_an_alias_is_attached_to_the_entity_with_the_alia
     assert observations_of(database(memory), "PostgreSQL") == ("Use pg",)
 
 
-def test_the_graph_tools_do_not_resolve_aliases(memory: Memory) -> None:
+def test_the_graph_tools_do_not_accept_an_alias_in_place_of_a_name(memory: Memory) -> None:
     create(memory, entity("PostgreSQL"))
     merging.change_aliases(memory, "PostgreSQL", ["PG"], BY)
 
@@ -115,7 +115,7 @@ def test_a_removed_alias_is_restored_by_undo(memory: Memory) -> None:
     assert by_name(memory, "pg") == ["PostgreSQL"]
 
 
-def test_removing_an_alias_moves_observations_recorded_under_the_alias_to_a_new_entity(
+def test_removing_an_alias_moves_the_observations_made_under_it_to_a_new_entity(
     memory: Memory,
 ) -> None:
     db = database(memory)

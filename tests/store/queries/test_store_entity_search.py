@@ -105,7 +105,7 @@ def test_entities_with_all_words_rank_before_entities_with_only_some_of_the_word
     assert ({first, second}, last) == ({"one", "apart"}, "some")
 
 
-def test_matching_entities_beyond_the_ranked_ones_are_listed_in_creation_order(
+def test_matches_in_entity_names_or_types_are_listed_before_matches_in_observations(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(entity_search, "POOL_ROWS", 5)

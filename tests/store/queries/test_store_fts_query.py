@@ -125,7 +125,7 @@ def scaled_down(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("index", INDEXES)
-def test_the_same_texts_are_in_all_three_indexes(large: Large, index: str) -> None:
+def test_each_full_text_index_finds_all_texts_with_a_word(large: Large, index: str) -> None:
     assert len(large.texts[index]) > 0.9 * ROWS  # records that all but repeat another are one
     assert large.found(index, "north") == large.holding(index, "north")
 
@@ -168,7 +168,7 @@ def test_rows_with_equally_many_of_the_rarest_frequent_terms_are_all_found(
 
 
 @pytest.mark.parametrize("index", INDEXES)
-def test_spellings_of_one_term_count_once(large: Large, index: str) -> None:
+def test_alternative_spellings_count_as_one_search_term(large: Large, index: str) -> None:
     groups = [["north", "south"], ["east", "west"], ["centre"]]
 
     found = large.asked(index, groups)
@@ -181,7 +181,9 @@ def test_spellings_of_one_term_count_once(large: Large, index: str) -> None:
     assert not only & found
 
 
-def test_frequent_terms_that_never_occur_together_are_found_by_the_rarest(tmp_path: Path) -> None:
+def test_only_the_rarest_term_is_searched_for_if_the_frequent_terms_never_occur_together(
+    tmp_path: Path,
+) -> None:
     memory = World(tmp_path).memory()
     texts = [
         ["said before", "said since", "said since", "done", "done"][n % 5] + f" {n}"
@@ -200,7 +202,7 @@ def test_frequent_terms_that_never_occur_together_are_found_by_the_rarest(tmp_pa
 
 
 @pytest.mark.parametrize("index", INDEXES)
-def test_few_matches_are_all_ranked(
+def test_a_query_with_few_matches_keeps_all_its_terms(
     large: Large, index: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = [["north"], ["south", "unheard"], [RARE]]
@@ -217,7 +219,7 @@ def test_few_matches_are_all_ranked(
     )
 
 
-def test_a_phrase_is_searched_for_without_change(large: Large) -> None:
+def test_a_query_with_a_phrase_searches_only_for_the_phrase(large: Large) -> None:
     assert (
         selective_query(large.db, INDEXES[0], [["north"]], LIMIT, ["stone7 obsidian"])
         == '"stone7 obsidian"'
@@ -230,7 +232,7 @@ def test_a_query_of_unknown_words_only_matches_nothing(
     assert selective_query(large.db, INDEXES[0], [["unheard"], ["never"]], LIMIT) == ""
 
 
-def test_only_the_newest_rows_of_a_very_frequent_name_are_ranked(
+def test_only_the_newest_observations_with_a_very_frequent_name_are_found(
     large: Large, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def found(*names: str) -> set[str]:
@@ -257,7 +259,9 @@ def statements(db: Database, index: str, groups: Sequence[Sequence[str]]) -> int
 
 
 @pytest.mark.parametrize("index", INDEXES)
-def test_counting_costs_a_bounded_number_of_statements(large: Large, index: str) -> None:
+def test_a_query_of_many_words_is_planned_with_a_limited_number_of_statements(
+    large: Large, index: str
+) -> None:
     words = [*FREQUENT, RARE, *(f"stone{n}" for n in range(200))]
     each_alone = [[word] for word in words]
     # One for the rows, two to count and sample a word, one for each quorum that is tried.
@@ -270,7 +274,7 @@ def test_counting_costs_a_bounded_number_of_statements(large: Large, index: str)
 
 
 @pytest.mark.parametrize(("word", "rows"), [("north", None), (RARE, 3), (ALONE, 1), ("unheard", 0)])
-def test_rows_of_rare_words_are_counted_and_of_frequent_words_estimated(
+def test_the_row_count_of_a_rare_word_is_exact_and_that_of_a_frequent_word_estimated(
     large: Large, word: str, rows: int | None
 ) -> None:
     counted = fts_query._rows_with(large.db, "records_fts", f'"{word}"', ROWS)
@@ -281,7 +285,9 @@ def test_rows_of_rare_words_are_counted_and_of_frequent_words_estimated(
         assert counted == pytest.approx(len(large.holding("records_fts", word)), rel=0.3)
 
 
-def test_the_newest_rows_alone_never_make_a_frequent_word_rare(tmp_path: Path) -> None:
+def test_a_frequent_word_that_is_missing_in_the_newest_rows_still_counts_as_frequent(
+    tmp_path: Path,
+) -> None:
     memory = World(tmp_path).memory()
     texts = ["said before"] * 200 + ["said since"] * 100
     create(memory, entity("story", *(f"{text} {n}" for n, text in enumerate(texts))))

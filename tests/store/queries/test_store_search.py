@@ -177,7 +177,7 @@ def test_deleted_observations_and_entities_are_no_longer_found(memory: Memory) -
     assert search.entities_named(database(memory), '"redis"', 5) == []
 
 
-def test_recent_returns_the_newest_records_and_then_observations(memory: Memory) -> None:
+def test_recent_memories_are_the_newest_records_followed_by_observations(memory: Memory) -> None:
     create(memory, entity("x", "told"))
     for i in range(3):
         memory.remember(decision(f"Number {i}"), USER._replace(at=f"2026-01-0{i + 1}"))
@@ -247,7 +247,9 @@ def test_only_rows_that_match_all_filters_are_found(
     assert len(search.recent(db, 9, filters)) <= 6
 
 
-def test_a_filter_that_matches_only_few_of_many_rows_finds_all_of_them(memory: Memory) -> None:
+def test_a_filtered_search_finds_every_match_even_if_very_few_rows_pass_the_filter(
+    memory: Memory,
+) -> None:
     db = database(memory)
     with db.transaction() as c:
         for i in range(700):
@@ -320,7 +322,7 @@ def test_thousands_of_names_can_be_looked_up_in_one_call(memory: Memory) -> None
         (search.entities_named, "entities"),
     ],
 )
-def test_a_search_fetches_the_texts_of_only_the_best_rows_and_never_scans_a_table(
+def test_a_search_uses_the_full_text_index_first_and_never_scans_a_table(
     memory: Memory, look: object, table: str
 ) -> None:
     """The index is asked first, alone; then rows by number. Nothing walks a whole table."""

@@ -59,7 +59,9 @@ def test_our_lines_are_not_written_through_a_symbolic_link(world: World, name: s
 
 
 @pytest.mark.parametrize("link", [".claude", ".claude/memory"])
-def test_a_folder_that_leads_elsewhere_is_not_used(world: World, link: str) -> None:
+def test_nothing_is_written_to_a_memory_folder_that_is_a_symbolic_link(
+    world: World, link: str
+) -> None:
     elsewhere = world.root / "elsewhere"
     elsewhere.mkdir()
     (world.project / link).parent.mkdir(exist_ok=True)
@@ -76,7 +78,7 @@ def test_a_folder_that_leads_elsewhere_is_not_used(world: World, link: str) -> N
     "content",
     [b"\0" * (1 << 20), b"\n" * (1 << 20), b"0\n" * (1 << 20), b'{"signature":"x"}\n' * 50_000],
 )
-def test_a_large_queue_from_a_repository_is_set_aside_whole_and_reported_once(
+def test_a_large_queue_without_valid_signatures_is_set_aside_and_reported_once(
     world: World, name: str, content: bytes
 ) -> None:
     world.local.mkdir(parents=True)

@@ -106,13 +106,13 @@ def test_a_repeated_idempotency_key_conflicts_only_with_different_content(
     assert database(memory).rows("SELECT count(*) FROM operations") == [(1,)]
 
 
-def test_different_keys_that_look_like_secrets_remain_distinct(memory: Memory) -> None:
+def test_two_idempotency_keys_that_look_like_secrets_remain_different(memory: Memory) -> None:
     keys = ["a3f5" * 16, "b4e6" * 16]
     both = accepted(memory, *(Ingest("We use Redis.", idempotency_key=key) for key in keys))
     assert len({told.id for told in both}) == 2
 
 
-def test_a_key_that_occurs_twice_in_a_batch_is_one_text(memory: Memory) -> None:
+def test_a_text_that_a_batch_contains_twice_under_one_key_is_accepted_once(memory: Memory) -> None:
     both = accepted(memory, *[Ingest("We use Redis.", idempotency_key="k1")] * 2)
     assert both[0].id == both[1].id
     assert [told.repeated for told in both] == [False, True]
@@ -178,7 +178,7 @@ def test_a_processed_text_has_its_result_and_is_not_claimed_again(memory: Memory
     assert ingest_queue.backlog(memory) == ingest_queue.Backlog()
 
 
-def test_an_expired_lease_can_be_claimed_and_its_former_worker_cannot_finish_the_text(
+def test_a_worker_whose_lease_expired_cannot_finish_a_text_claimed_by_another_worker(
     memory: Memory,
 ) -> None:
     id_ = one(memory)
@@ -248,7 +248,9 @@ def test_a_stored_error_contains_no_secret_and_is_truncated(memory: Memory) -> N
     assert len(found.error) <= ingest_queue.MAX_ERROR_CHARS
 
 
-def test_a_secret_in_a_domain_is_removed_in_every_spelling(world: World, memory: Memory) -> None:
+def test_a_secret_in_a_domain_name_is_not_stored_even_in_normalised_form(
+    world: World, memory: Memory
+) -> None:
     accepted(memory, Ingest("a b c d", domain=f"key {SECRET}"))
     memory.flush()
 
@@ -276,7 +278,9 @@ def test_a_stored_error_contains_no_path_of_this_machine(world: World, memory: M
     assert found is not None and found.error == "…/x.db, …, …/y"
 
 
-def test_dead_texts_are_listed_retried_and_dropped_by_a_part_of_their_id(memory: Memory) -> None:
+def test_a_text_that_failed_for_good_can_be_found_by_a_short_id_retried_or_dropped(
+    memory: Memory,
+) -> None:
     id_, other = one(memory), one(memory, "another")
     for n in range(ingest_queue.MAX_ATTEMPTS):
         claimed(memory, "w1", NOW + n * 1e5)
@@ -340,7 +344,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def test_the_queries_of_an_idle_worker_read_no_processed_rows(memory: Memory) -> None:
+def test_the_query_for_waiting_texts_uses_an_index_of_unprocessed_texts(memory: Memory) -> None:
     one(memory)
     plan = database(memory).rows(
         "EXPLAIN QUERY PLAN SELECT seq FROM intake WHERE state <> 'done' AND state = 'waiting' "
@@ -438,7 +442,7 @@ def test_the_content_of_processed_texts_expires_and_their_results_are_kept(memor
     assert other.session_summary
 
 
-def test_a_text_repeated_after_its_content_expired_has_its_original_length(
+def test_a_repeated_text_whose_content_expired_is_reported_with_its_original_length(
     memory: Memory,
 ) -> None:
     sent = Ingest("We use Redis for sessions.", idempotency_key="k")
@@ -451,7 +455,7 @@ def test_a_text_repeated_after_its_content_expired_has_its_original_length(
     assert (again.id, again.length, again.repeated) == (first.id, first.length, True)
 
 
-def test_undoing_a_drop_restores_the_text_with_its_state(memory: Memory) -> None:
+def test_undo_restores_a_dropped_text_with_its_state(memory: Memory) -> None:
     done = one(memory)
     worked_off(memory)
     waiting = one(memory, "waits")

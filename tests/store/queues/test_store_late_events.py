@@ -78,7 +78,7 @@ def hooks(tmp_path: Path) -> Hooks:
 
 
 @pytest.mark.parametrize("late", ["memory_context", "capture_user_intent"])
-def test_a_statement_not_stored_in_time_is_reported_and_stored_by_the_next_stop_hook(
+def test_a_statement_that_a_hook_had_no_time_to_store_is_stored_by_the_next_stop_hook(
     hooks: Hooks, late: str
 ) -> None:
     hooks.late = {late}
@@ -108,9 +108,7 @@ def test_a_note_not_stored_in_time_by_the_stop_hook_is_stored_by_the_next_sessio
     assert hooks.records() == ["The attic key hangs behind the clock"]
 
 
-def test_a_record_reported_before_it_was_stored_is_stored_later_with_the_reported_id(
-    hooks: Hooks,
-) -> None:
+def test_a_record_stored_after_a_delay_has_the_id_that_was_reported_at_once(hooks: Hooks) -> None:
     hooks.run("SessionStart", source="startup")
     [graph] = hooks.world.home.glob("projects/*/graph.db")
     with closing(sqlite3.connect(graph, isolation_level=None)) as other:
@@ -143,7 +141,9 @@ def test_a_late_event_is_processed_only_once_even_if_tried_repeatedly(hooks: Hoo
     assert database(hooks.world.memory()).row("SELECT max(sightings) FROM records") == (1,), record
 
 
-def test_an_event_that_cannot_be_processed_yet_remains_in_the_queue(hooks: Hooks) -> None:
+def test_a_late_event_remains_queued_if_the_next_hook_cannot_process_it_either(
+    hooks: Hooks,
+) -> None:
     hooks.late = {"memory_context"}
     hooks.run("UserPromptSubmit", prompt=STATED)
     hooks.late = {"capture_user_intent"}
@@ -151,9 +151,7 @@ def test_an_event_that_cannot_be_processed_yet_remains_in_the_queue(hooks: Hooks
     assert len(late_events.waiting(str(hooks.world.home))) == 1 and hooks.records() == []
 
 
-def test_a_prompt_that_cannot_be_stored_after_its_reply_is_stored_by_the_next_hook(
-    hooks: Hooks,
-) -> None:
+def test_a_prompt_is_stored_by_the_next_hook_if_the_database_was_locked(hooks: Hooks) -> None:
     hooks.run("Stop", "before")
     path = database(hooks.world.memory()).path
     with _held(path):
@@ -163,7 +161,7 @@ def test_a_prompt_that_cannot_be_stored_after_its_reply_is_stored_by_the_next_ho
     assert hooks.typed() == ["Which colour has the cellar door?"]
 
 
-def test_a_prompt_that_cannot_be_queued_is_reported_at_once_and_after_its_turn(
+def test_the_user_is_told_at_once_and_after_the_turn_if_a_prompt_cannot_be_queued(
     hooks: Hooks,
 ) -> None:
     hooks.run("SessionStart", source="startup")
@@ -180,7 +178,7 @@ def test_a_prompt_that_cannot_be_queued_is_reported_at_once_and_after_its_turn(
     ]
 
 
-def test_a_waiting_event_holds_no_secret_and_only_its_owner_reads_it(hooks: Hooks) -> None:
+def test_a_queued_event_contains_no_secret_and_is_readable_only_by_its_owner(hooks: Hooks) -> None:
     hooks.late = {"memory_context"}
     secret = token()
     hooks.run("UserPromptSubmit", prompt=f"{STATED} <private>inside</private> {secret}")
@@ -213,7 +211,7 @@ def test_a_late_prompt_of_an_unattended_session_does_not_get_the_users_trust(hoo
     assert "user" not in trusts
 
 
-def test_a_late_statement_gets_the_users_trust_if_the_transcript_shows_that_a_person_typed(
+def test_a_late_statement_is_trusted_as_the_users_if_the_transcript_shows_it_was_typed(
     hooks: Hooks,
 ) -> None:
     """Also where the turn's end was read before the statement could be stored."""

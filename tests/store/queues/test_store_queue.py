@@ -26,7 +26,9 @@ def world(tmp_path: Path) -> World:
     return World(tmp_path)
 
 
-def test_while_another_process_writes_a_change_is_queued_within_bounded_time(world: World) -> None:
+def test_a_change_is_queued_without_a_long_wait_while_another_process_is_writing(
+    world: World,
+) -> None:
     memory = hurried(world)
     other = locked(memory)
     began = time.monotonic()
@@ -101,7 +103,9 @@ def test_after_a_failure_the_remaining_lines_are_kept_in_order(world: World) -> 
     assert seen == ["three"]
 
 
-def test_while_one_process_drains_another_can_only_append(world: World) -> None:
+def test_a_process_can_append_to_a_queue_but_not_drain_it_while_another_drains_it(
+    world: World,
+) -> None:
     folder = str(world.local)
     queue(world, operation("one"))
 
@@ -144,7 +148,9 @@ def test_bad_lines_of_a_queue_are_set_aside_and_the_others_applied(world: World)
     assert not journal.waiting_files(str(world.local)) and memory.failures == []
 
 
-def test_a_line_of_an_older_release_is_redacted_and_sanitized(world: World) -> None:
+def test_a_queued_change_of_an_older_release_is_redacted_and_its_tags_are_neutralised(
+    world: World,
+) -> None:
     memory, secret = world.memory(), token()
     line = write.as_object(operation("api"))
     line["payload"] = {"entities": [entity("api", f"uses {secret}", "</memory-fabric>x")]}
@@ -156,7 +162,7 @@ def test_a_line_of_an_older_release_is_redacted_and_sanitized(world: World) -> N
     assert secret.encode() not in Path(database(memory).path + "-wal").read_bytes()
 
 
-def test_a_newer_schema_can_be_read_and_changes_are_queued(world: World) -> None:
+def test_a_database_of_a_newer_release_is_read_but_changes_are_queued(world: World) -> None:
     memory = world.memory()
     create(memory, entity("old"))
     newer = schema.LATEST + 1
@@ -331,7 +337,7 @@ def test_repair_restores_changes_that_only_the_journal_has(world: World) -> None
     assert mending.messages == ["1 changes were restored from the journal."]
 
 
-def test_a_byte_order_mark_in_the_queue_loses_no_line(world: World) -> None:
+def test_a_queue_that_begins_with_a_byte_order_mark_is_read_without_loss(world: World) -> None:
     memory = world.memory()
     create(memory, entity("a"))
     path = memory.path_of("project")
@@ -348,7 +354,7 @@ def test_a_byte_order_mark_in_the_queue_loses_no_line(world: World) -> None:
     assert "waits" in [e.name for e in graph.read_graph(database(mending)).entities]
 
 
-def test_queues_of_the_users_own_operations_are_stored_in_home(world: World) -> None:
+def test_changes_for_the_user_database_are_queued_in_home(world: World) -> None:
     memory = world.memory()
     world.home.joinpath("user.db").write_bytes(b"x" * 5000)
     memory.remember(decision("Never guess", scope="user"), USER)
@@ -356,7 +362,7 @@ def test_queues_of_the_users_own_operations_are_stored_in_home(world: World) -> 
     assert len(journal.queued(str(world.home / "local"))[0]) == 1
 
 
-def test_a_long_queue_of_our_own_is_read_after_a_torn_line(world: World) -> None:
+def test_a_long_line_in_our_queue_is_read_even_after_an_incomplete_line(world: World) -> None:
     large = operation("one")._replace(payload={"entities": [entity("one", "x" * 300_000)]})
     path = world.local / journal.QUEUE
     files.append_lines(str(path), [signed(world, write.as_object(large))])

@@ -46,7 +46,7 @@ def test_files_and_folders_are_accessible_only_to_the_owner(tmp_path: Path) -> N
         assert path.stat().st_mode & 0o077 == 0, path
 
 
-def test_an_item_is_synced_to_disk_before_it_counts_as_added(
+def test_a_spooled_item_and_its_folder_are_synced_to_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add(tmp_path, "first")  # makes the folder
@@ -115,7 +115,9 @@ def test_a_spool_also_has_a_limit_of_bytes(tmp_path: Path, monkeypatch: pytest.M
     assert add(tmp_path, "c", "short")
 
 
-def test_dropped_items_are_counted_and_reported_once_until_there_is_room(tmp_path: Path) -> None:
+def test_dropped_items_are_counted_and_reported_again_only_after_an_item_was_sent(
+    tmp_path: Path,
+) -> None:
     add(tmp_path, "a")
 
     told = [spool.count_dropped(str(tmp_path)) for _ in range(3)]
@@ -126,7 +128,7 @@ def test_dropped_items_are_counted_and_reported_once_until_there_is_room(tmp_pat
     assert spool.backlog(str(tmp_path), HERE).dropped == 4
 
 
-def test_the_back_off_applies_only_to_the_address_that_failed(tmp_path: Path) -> None:
+def test_a_failed_address_is_retried_later_without_delaying_other_addresses(tmp_path: Path) -> None:
     assert not spool.is_due(str(tmp_path), HERE, NOW_S)
     add(tmp_path, "a")
     spool.update_state(str(tmp_path), to=HERE, next_at=NOW_S + 60)
@@ -143,7 +145,7 @@ def test_a_clock_that_was_set_back_does_not_block_items_for_years(tmp_path: Path
     assert spool.is_due(str(tmp_path), HERE, NOW_S)
 
 
-def test_the_backlog_lists_other_addresses_and_the_oldest_item(tmp_path: Path) -> None:
+def test_the_spool_backlog_reports_its_oldest_item_and_the_other_addresses(tmp_path: Path) -> None:
     add(tmp_path, "a")
     add(tmp_path, "b", to=THERE, now_s=NOW_S + 5)
 
@@ -175,7 +177,7 @@ def test_an_item_erased_while_it_is_sent_is_not_restored(tmp_path: Path) -> None
     assert spool.rejected(str(tmp_path)) == []
 
 
-def test_foreign_files_and_a_damaged_state_cause_no_error(tmp_path: Path) -> None:
+def test_a_foreign_file_or_an_invalid_state_file_does_not_stop_the_spool(tmp_path: Path) -> None:
     folder = Path(spool.folder_of(str(tmp_path)))
     folder.mkdir(parents=True)
     (folder / "zz.k\r\nX-Evil: 1.json").write_text("{}")
@@ -195,7 +197,7 @@ def test_a_home_without_a_spool_has_no_items_and_no_spool_is_created(tmp_path: P
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_damaged_item_reads_as_empty_and_is_set_aside_unchanged(tmp_path: Path) -> None:
+def test_an_unreadable_spool_item_is_set_aside_with_its_content_unchanged(tmp_path: Path) -> None:
     add(tmp_path, "a")
     [item] = spool.waiting(str(tmp_path))
     Path(item.path).write_text("{half", "utf-8")

@@ -17,7 +17,7 @@ short line
 """
 
 
-def test_only_files_accessible_to_other_users_are_made_private(tmp_path: Path) -> None:
+def test_files_that_other_users_can_access_are_made_private(tmp_path: Path) -> None:
     folder = tmp_path / "home"
     folder.mkdir(0o700)
     for name, mode in (("own", 0o600), ("read", 0o640), ("run", 0o755)):
@@ -37,14 +37,14 @@ def test_only_files_accessible_to_other_users_are_made_private(tmp_path: Path) -
     assert filesystem.exposed(paths) == [] and str(folder / "link") not in paths
 
 
-def test_installed_packages_are_not_checked_for_exposure(tmp_path: Path) -> None:
+def test_the_check_of_file_permissions_ignores_installed_packages(tmp_path: Path) -> None:
     (tmp_path / "runtime/env-1/bin").mkdir(parents=True)
     (tmp_path / "projects").mkdir()
 
     assert filesystem.all_paths([str(tmp_path)]) == [str(tmp_path), str(tmp_path / "projects")]
 
 
-def test_a_folder_that_is_missing_or_a_link_is_not_searched(tmp_path: Path) -> None:
+def test_the_check_of_file_permissions_ignores_missing_and_linked_folders(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("/etc")
 
     assert filesystem.all_paths([str(tmp_path / "link"), str(tmp_path / "none")]) == []
@@ -122,14 +122,14 @@ def test_the_innermost_mount_point_determines_the_type_of_file_system(tmp_path: 
     assert filesystem.file_system("/", str(tmp_path / "none")) == ""
 
 
-def test_a_text_is_found_between_arbitrary_bytes_of_a_file(tmp_path: Path) -> None:
+def test_a_text_is_found_within_a_binary_file(tmp_path: Path) -> None:
     (tmp_path / "graph.db").write_bytes(b"\x00\x01heron\xff")
     (tmp_path / "other.db").write_bytes(b"\x00gull")
 
     assert filesystem.files_with("heron", [str(tmp_path)]) == [str(tmp_path / "graph.db")]
 
 
-def test_the_output_of_mount_on_macos_is_parsed_like_the_mount_table_of_linux() -> None:
+def test_mounted_file_systems_are_read_from_the_output_of_mount_on_macos() -> None:
     printed = (
         "/dev/disk3s1s1 on / (apfs, sealed, local, read-only, journaled)\n"
         "//ann@nas/my share on /Volumes/my share (smbfs, nodev, nosuid, mounted by ann)\n"

@@ -44,7 +44,7 @@ def test_an_empty_memory_gives_no_findings(world: World) -> None:
     assert integrity.findings(world.memory()) == []
 
 
-def test_an_index_counts_as_large_if_its_row_count_reaches_the_limit(
+def test_an_index_is_large_if_its_number_of_rows_reaches_the_limit(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory = world.memory()
@@ -60,7 +60,9 @@ def test_an_index_counts_as_large_if_its_row_count_reaches_the_limit(
     assert counts == {1: [True, False], 2: [False, False]}
 
 
-def test_orphans_name_variants_and_ambiguous_aliases_are_reported(memory: Memory) -> None:
+def test_the_check_reports_empty_entities_similar_names_and_ambiguous_aliases(
+    memory: Memory,
+) -> None:
     create(memory, entity("list-endpoints", "a"), entity("List_Endpoints", "b"), entity("alone"))
     merge.change_aliases(memory, "api", ["web"], USER)
     create(memory, entity("Web", "is new"))
@@ -87,7 +89,7 @@ def test_an_inconsistent_index_is_found_and_repaired(memory: Memory) -> None:
     assert integrity.findings(memory) == []
 
 
-def test_sampled_rows_are_found_in_every_full_text_index_of_an_intact_memory(
+def test_the_sampling_check_accepts_every_full_text_index_of_an_intact_memory(
     memory: Memory,
 ) -> None:
     create(memory, entity("café", "naïve_words and Größe, 日本語", "a\0word behind NUL"))
@@ -109,9 +111,7 @@ def test_an_emptied_full_text_index_is_detected_by_sampling_rows(
     assert not integrity.samples_match(db, table)
 
 
-def test_an_index_that_lacks_the_number_of_a_row_is_detected_by_sampling_rows(
-    memory: Memory,
-) -> None:
+def test_the_sampling_check_detects_missing_row_sizes_in_a_full_text_index(memory: Memory) -> None:
     db = database(memory)
     with db.transaction() as c:
         c.execute("DELETE FROM observations_fts_docsize")
@@ -126,7 +126,7 @@ def test_a_journal_larger_than_the_size_limit_of_queues_is_checked(memory: Memor
     assert integrity.findings(memory) == []
 
 
-def test_the_progress_of_the_integrity_checks_counts_every_check(memory: Memory) -> None:
+def test_the_integrity_check_reports_its_progress_for_every_check(memory: Memory) -> None:
     told: list[tuple[int, int]] = []
 
     integrity.findings(memory, progress=lambda done, of: told.append((done, of)))
@@ -160,7 +160,9 @@ def test_unreadable_lines_are_reported_with_their_numbers(world: World, memory: 
     assert all(finding.harms for finding in found)
 
 
-def test_queued_changes_and_files_set_aside_are_found(world: World, memory: Memory) -> None:
+def test_the_check_reports_queued_changes_and_files_that_were_set_aside(
+    world: World, memory: Memory
+) -> None:
     line = '{"id": "x", "kind": "forget", "payload": {"ids": []}}\n'
     (world.local / journal.QUEUE).write_text(line, "utf-8")
     (world.local / journal.BAD).write_text('{"line": "x"}\n', "utf-8")

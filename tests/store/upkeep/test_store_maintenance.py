@@ -28,9 +28,7 @@ def test_a_notice_is_shown_once(tmp_path: Path) -> None:
     assert log.take(home) == []
 
 
-def test_reading_notices_raises_no_error_if_their_file_is_locked_or_unusable(
-    tmp_path: Path,
-) -> None:
+def test_reading_notices_gives_none_if_their_file_is_locked_or_unusable(tmp_path: Path) -> None:
     home = str(tmp_path / "home")
     assert log.take(home) == []
     log.add(home, "x")
@@ -44,7 +42,7 @@ def test_reading_notices_raises_no_error_if_their_file_is_locked_or_unusable(
     assert not log.is_first_time(str(tmp_path / "file"), "welcome")
 
 
-def test_a_topic_of_notices_is_reported_as_new_only_the_first_time(tmp_path: Path) -> None:
+def test_a_notice_topic_counts_as_new_only_the_first_time(tmp_path: Path) -> None:
     home = str(tmp_path / "home")
     assert log.is_first_time(home, "welcome")
     assert not log.is_first_time(home, "welcome")
@@ -81,7 +79,7 @@ def test_an_unreadable_file_of_switches_leaves_memory_on(tmp_path: Path, data: s
     assert switches.state(str(tmp_path), "p")["read"] is False
 
 
-def test_a_memory_follows_the_switches_of_its_own_project(tmp_path: Path) -> None:
+def test_writing_can_be_turned_off_for_one_project_only(tmp_path: Path) -> None:
     world = World(tmp_path)
     memory = world.memory()
     assert memory.project is not None and memory.settings.writes
@@ -158,7 +156,7 @@ def test_old_local_records_of_a_recently_used_session_do_not_expire(tmp_path: Pa
     assert [r.what for r in memory.find_records("1")] == ["Try it in resumed"]
 
 
-def test_expiring_turns_with_a_future_limit_deletes_all_turns(tmp_path: Path) -> None:
+def test_expiry_deletes_turns_older_than_the_given_time(tmp_path: Path) -> None:
     memory = World(tmp_path).memory()
     turn = {"id": "u", "session": "s", "role": "user", "text": "x", "created_at": "2026-01-01"}
     memory.write("add_episodes", {"episodes": [turn]}, USER)

@@ -49,7 +49,7 @@ def aside(path: Path) -> list[str]:
     return sorted(p.name for p in path.parent.iterdir() if ".corrupt-" in p.name)
 
 
-def test_a_process_that_may_not_repair_continues_without_the_damaged_database(world: World) -> None:
+def test_a_process_that_does_not_repair_works_without_the_damaged_database(world: World) -> None:
     memory = world.memory()
     create(memory, entity("api"))
     create(memory, entity("Ann"), store="user")
@@ -101,7 +101,7 @@ def test_a_repair_uses_the_newest_intact_backup(world: World) -> None:
     assert os.path.basename(first) in memory.messages[0]
 
 
-def test_nothing_is_rebuilt_if_the_backups_cannot_be_listed(world: World) -> None:
+def test_a_damaged_database_is_not_rebuilt_if_its_backups_cannot_be_listed(world: World) -> None:
     memory = world.memory()
     create(memory, entity("api"))
     path = closed(memory)
@@ -247,7 +247,7 @@ def test_only_two_backups_of_a_large_database_are_kept(
     assert backup.list_backups(path) == [copies[3], copies[2]]
 
 
-def test_seconds_and_fraction_in_the_name_of_a_backup_come_from_one_clock_reading(
+def test_the_name_of_a_backup_contains_its_time_with_nanoseconds(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory = world.memory()
@@ -316,7 +316,7 @@ def test_the_age_of_the_newest_backup_is_none_if_there_are_no_backups(tmp_path: 
     assert not backup.is_sound(str(tmp_path / "missing.db"))
 
 
-def test_a_rebuild_in_an_unusable_folder_raises_an_error(tmp_path: Path) -> None:
+def test_rebuilding_a_database_in_an_unusable_folder_raises_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     path = str(tmp_path / "file" / "graph.db")
     with pytest.raises(Exception, match="could not be rebuilt"):
@@ -335,9 +335,7 @@ def test_the_status_reads_the_journal_of_a_large_memory_completely(tmp_path: Pat
     assert graph_tier.findings == ()
 
 
-def test_the_status_reports_a_shared_journal_over_the_size_limit_instead_of_reading_it(
-    tmp_path: Path,
-) -> None:
+def test_the_status_reports_that_a_shared_journal_exceeds_the_size_limit(tmp_path: Path) -> None:
     memory = World(tmp_path).memory()
     create(memory, entity("api", "is here"))
     memory.flush()
@@ -378,9 +376,7 @@ def test_a_repair_reads_only_operations_that_the_database_does_not_contain(
     assert read == [{"entities": [entity("two", "came later")]}]
 
 
-def test_rows_missing_from_the_journal_are_written_to_the_journal_after_a_repair(
-    world: World,
-) -> None:
+def test_rows_that_the_journal_lacks_are_added_to_it_after_a_repair(world: World) -> None:
     memory = world.memory()
     create(memory, entity("journalled"))
     memory.flush()
