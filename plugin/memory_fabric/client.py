@@ -1,6 +1,6 @@
-"""Traits of the client that runs the hooks; `clients.table` has a row for each client. The client
-is determined once per event (`clients.adapter`). Other code reads the traits from
-`Settings.client`, and never compares clients' keys.
+"""Traits that differ between clients, the programs that run the hooks. `clients.table` has one row
+for each client. The client of an event is determined once (`clients.adapter`). Other code asks for
+traits (`Settings.client`), not for a particular client.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ SIGNS = (
     ("QWEN_PROJECT_DIR", "qwen"), ("GEMINI_PROJECT_DIR", "gemini"),
     ("FACTORY_PROJECT_DIR", "factory"), ("CODEBUDDY_PROJECT_DIR", "codebuddy"),
 )  # fmt: skip
-# Claude Code sets this variable for its hooks; in another client's shell, it inherits SIGNS too.
+# Claude Code sets this for its hooks. It overrides SIGNS inherited from another client's shell.
 OWN_SIGN = "CLAUDE_CODE_ENTRYPOINT"
 # Pairs of fields that occur together only in one client's events, with that client's key.
 FIELDS = (("turn_id", "model", "codex"), ("cursor_version", "conversation_id", "cursor"))
@@ -29,18 +29,18 @@ class Client(NamedTuple):
     name: str = "Claude Code"
     assistant: str = "Claude"  # the assistant's name in notices
     memory_file: str = "MEMORY.md"  # file that the client shows to its model; '' if none
-    transcripts: str = "claude-code"  # a key of `clients.transcripts`; '' if not read
+    transcripts: str = "claude-code"  # transcript format (`clients.transcripts`); '' if unsupported
     # Map the client's names of events, tools and fields to Claude Code's, which other code uses.
     events: Mapping[str, str] = {}
     tools: Mapping[str, str] = {}
     fields: Mapping[str, str] = {}
     form: str = "claude"  # the format of replies (`clients.adapter`)
-    asks: bool = True  # A hook can make the client ask the user before a tool call.
-    summarises: bool = True  # The client's summariser reads PreCompact's output.
-    unheard: frozenset[str] = frozenset()  # events for which a reply cannot add context
-    # An environment variable with the session's first folder; '' if the event contains the folder.
+    asks: bool = True  # A hook can request the user's approval of a tool call.
+    summarises: bool = True  # The client passes PreCompact's output to its summariser.
+    unheard: frozenset[str] = frozenset()  # events whose replies cannot add to the model's context
+    # The environment variable with the session's start folder; if '', the event's `cwd` is used.
     project_variable: str = "CLAUDE_PROJECT_DIR"
-    mark: Mapping[str, str] = {}  # added to the evidence of records and the notes of sessions
+    mark: Mapping[str, str] = {}  # names the client in records' evidence and sessions' notes
     # Instruction files that the client shows to its model: paths in the project's root or, with
     # `~`, in the user's home; `*` matches any name.
     instructions: tuple[str, ...] = (
@@ -54,7 +54,7 @@ CLAUDE_CODE = Client()
 
 
 def key_of(environ: Mapping[str, str], raw: Mapping[str, Any]) -> str:
-    """Return the key of an event's client, from the variable that `setup` sets or from traits."""
+    """Return the client's key ("codex"): from VARIABLE, or inferred from environment and event."""
     if stated := environ.get(VARIABLE):
         return stated
     path = raw.get("transcript_path")

@@ -1,4 +1,4 @@
-"""Settings from the environment and config.toml, as a frozen value; no other module reads these."""
+"""Settings as an immutable value, built only here from the environment and config.toml."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from memory_fabric.domain_config import DomainConfig, domain_name, read_domains
 # Claude Code's own folder. It contains memory's home, which is never in a plugin's folder.
 DEFAULT_CONFIG_DIR = "~/.claude"
 HOME_NAME = "memory-fabric"
-# The file in the home that links projects to spaces of shared logs (`team.ties`).
+# The file in the home that links projects to team logs (`sharing.team.ties`).
 TIES = "team.json"
 # The file in the home that lists what an unfinished purge has to erase (store.forget.purge).
 PURGING = "purging.json"
@@ -22,11 +22,11 @@ ON_WORDS = frozenset(("on", "1", "true", "yes"))
 NO_MEMORY_MD = (
     "CLAUDE_CODE_DISABLE_AUTO_MEMORY", "CLAUDE_CODE_DISABLE_CLAUDE_MDS", "CLAUDE_CODE_REMOTE",
 )  # fmt: skip
-PARTS = ("read", "write")  # names of the two independent switches
+PARTS = ("read", "write")  # the two independent on/off switches: for recall, and for capture
 MAX_PRICE = 10_000
 _of_thread = _local()
 NOTES = ("auto", "on", "off")  # the possible values of the setting `notes`
-# The prefix of SDK programs' entry points; possibly nobody reads the answers there.
+# The prefix of entry points of SDK programs (`sdk-py`); perhaps no person reads the answers there.
 SDK = "sdk-"
 # The top-level keys allowed in config.toml.
 KNOWN = (*PARTS, *"notices weekly notes share_words semantic capture episodes serve".split())
@@ -39,7 +39,7 @@ SHELL_SIGNS = (
     ("CODEX_SANDBOX_NETWORK_DISABLED", "codex"), ("CURSOR_AGENT", "cursor"),
     ("GEMINI_CLI", "gemini qwen"), ("QWEN_CODE", "qwen"), ("OPENCODE", "opencode"),
 )  # fmt: skip
-# Variables for the receiver's address and for its key; the first pair that is set counts.
+# Variables for a receiver of sessions: address and key. The first pair with an address is used.
 RECEIVERS = (
     ("MEMORY_FABRIC_FORWARD_URL", "MEMORY_FABRIC_FORWARD_KEY"),
     ("MOE_MEMORY_ENDPOINT", "MOE_API_KEY"),
@@ -67,11 +67,11 @@ class Settings(NamedTuple):
     episodes_keep_days: int = 90
     notices: str = "all"
     weekly: bool = True  # show a summary at a session's start, at most once in seven days
-    share_words: bool = False  # include a note's quotation of the user in shared records
+    share_words: bool = False  # records shared with others include quotations of the user
     notes: str = "auto"  # "auto": request notes only if a person reads the assistant's answers
     entrypoint: str = ""  # how the client was started, such as "cli" or "sdk-py"
     semantic: bool = True
-    # The variable set to stop Claude Code from showing MEMORY.md to its model, or ''.
+    # The name of the set variable that disables MEMORY.md in Claude Code, or ''.
     memory_md_off: str = ""
     memory_file_path: str = ""
     author: str = ""
@@ -84,26 +84,26 @@ class Settings(NamedTuple):
     forward_key: str = ""
     serve_rate: int = 2000
     serve_backlog: int = 250_000
-    # What to do if a folder claims to belong to a known project: "ask" or "trust". It can be set
-    # only in the home's config.toml, because a repository can set environment variables.
+    # Whether to "ask" before linking a folder whose files name a known project, or to "trust" it.
+    # Only the home's config.toml sets this, because a repository can set environment variables.
     claims: str = "ask"
     trusted_roots: tuple[str, ...] = ()
     token_price: float = 0.0  # dollars per million tokens of context; 0 if not set
     muted: bool = False  # the variable MEMORY_FABRIC switches memory off
-    closed: str = ""  # why memory is off: an invalid config.toml that may isolate an agent
+    closed: str = ""  # why memory is off: config.toml is invalid, and might isolate a domain
     complaints: tuple[str, ...] = ()
     client: Client = CLAUDE_CODE
-    foreign: bool = False  # in another client's shell, where the user may not have typed the prompt
+    foreign: bool = False  # started in another client's shell, so a program may write the prompts
 
 
 def environment() -> Mapping[str, str]:
-    """Return the environment of the event that this thread answers, or else the process's."""
+    """Return the environment that `answering` has set for this thread, or else the process's."""
     own_environ: Mapping[str, str] | None = getattr(_of_thread, "environ", None)
     return os.environ if own_environ is None else own_environ
 
 
 class answering:
-    """A context manager that gives this thread an environment while it answers an event."""
+    """A context manager that makes `environment()` return `environ` in this thread."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ
@@ -160,7 +160,7 @@ def in_shell_of_another(environ: Mapping[str, str], key: str) -> bool:
 
 
 def memory_md_off(environ: Mapping[str, str]) -> str:
-    """Return the variable set to stop Claude Code from showing MEMORY.md to its model, or ''."""
+    """Return the name of a set variable that disables MEMORY.md in Claude Code, or ''."""
     stated = (name for name in NO_MEMORY_MD if environ.get(name, "").strip().lower() in ON_WORDS)
     return next(stated, "")
 
@@ -232,7 +232,7 @@ def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settin
 
 
 def with_changes(settings: Settings, file: Mapping[str, Any], closed: str = "") -> Settings:
-    """Update the settings of a long-running process with the switches and domains in `file`."""
+    """Return a running process's settings with `file`'s switches and domains, and with `closed`."""
     read = _Reading({}, file, [])  # these complaints are discarded
     return settings._replace(
         reads=read.flag("read") and not settings.muted,
@@ -287,7 +287,7 @@ class _Reading:
         return default
 
     def limited(self, place: str, default: float, low: int, most: int, expected: str = "") -> float:
-        """Return the number at `<table>.<key>`, which must be an integer if the default is one."""
+        """Return the number at `<table>.<key>` if it is valid; an integer if `default` is one."""
         table, _, key = place.partition(".")
         value = self.table(table).get(key, default)
         if type(value) in (int, type(default)) and low <= value <= most:
@@ -305,8 +305,8 @@ def captures(settings: Settings) -> bool:
 
 
 def trust_for(settings: Settings, stated: str) -> str:
-    """Return the trust of a captured text: '' if nothing may be captured; "assistant" if it is from
-    another client's shell, or unattended and `capture_unattended` is not "full"; else `stated`.
+    """Return the trust for a captured text: '' if capture is off; "assistant" in another client's
+    shell, and in unattended sessions unless `capture_unattended` is "full"; otherwise `stated`.
     """
     if not captures(settings):
         return ""
@@ -315,7 +315,7 @@ def trust_for(settings: Settings, stated: str) -> str:
 
 
 def is_checked(settings: Settings) -> bool:
-    """Return True if quoting prompts can earn the user's trust; in SDK sessions, only by "full"."""
+    """Return True if quotations can earn user trust; SDK sessions also need "full" capture."""
     if trust_for(settings, "user") != "user":
         return False
     return settings.capture_unattended == "full" or not settings.entrypoint.startswith(SDK)
@@ -345,7 +345,7 @@ def _domain(environ: Mapping[str, str], domains: DomainConfig, complaints: list[
 
 
 def _roots(read: _Reading) -> tuple[str, ...]:
-    """Return the folders whose clones are trusted, given as absolute paths or paths below `~`."""
+    """Return the folders (absolute or `~/…`) below which clones are linked to projects unasked."""
     stated = read.table("projects").get("roots", [])
     listed = stated if isinstance(stated, list) else [stated]
     fit = [p for p in listed if isinstance(p, str) and (os.path.isabs(p) or p[:2] in ("~", "~/"))]
@@ -363,7 +363,7 @@ def _absolute(path: str, environ: Mapping[str, str]) -> str:
 
 
 def switches_in(text: str) -> dict[str, bool]:
-    """Return the switches that are off in a config.toml that cannot be parsed."""
+    """Return {name: False} for each switch that an unparsable config.toml seems to turn off."""
     lines = [line.partition("=") for line in text.splitlines()]
     stated = {name.strip(): value.strip() for name, sign, value in lines if sign}
     return {name: False for name in PARTS if not stated.get(name, "true").startswith("true")}

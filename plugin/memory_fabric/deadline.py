@@ -16,11 +16,11 @@ NEVER_S = float("inf")
 
 
 class Deadline:
-    """The deadline of an event: after `wall_s` seconds, or after `work_s` seconds of the thread's
-    CPU time, which does not depend on the machine's load. `lock_s` limits the total wait for
-    database locks, and separately the total wait for file locks. `hurried` means that a person is
-    waiting, so no maintenance is done. `postponed` lists the work left for a later event.
-    `is_revoked` returns True once the event has been answered elsewhere.
+    """The deadline of an event. It passes after `wall_s` seconds, or after `work_s` seconds of the
+    thread's CPU time, which does not depend on the machine's load. `lock_s` limits the total wait
+    for database locks, and separately the total wait for file locks. `hurried` means that a person
+    is waiting, so no maintenance is done. `postponed` lists the work left for a later event.
+    `is_revoked` returns True once the hook answers the event itself, instead of the server.
     """
 
     is_revoked: Callable[[], bool] | None = None
@@ -49,7 +49,7 @@ class Deadline:
             raise DeadlinePassed(f"The time for this event was over before {what}.")
 
     def need_event(self) -> None:
-        """Raise EventRevoked if the event was answered elsewhere."""
+        """Raise EventRevoked if the hook now answers the event itself."""
         if self.is_revoked is not None and self.is_revoked():
             raise EventRevoked
 
@@ -115,9 +115,9 @@ _NONE = Deadline()
 
 class time_limit:
     """A context manager that calls `on_timeout` if its block runs for more than `after_s` seconds.
-    An error raised by `on_timeout` ends the block, even if SQLite reports it as an interrupted
-    query. `on_timeout` can request another call with `call_again`. There is a limit only in the
-    main thread on a POSIX system, because nothing else can be interrupted.
+    An error raised by `on_timeout` ends the block, even if SQLite replaces it by its own error for
+    an interrupted query. `on_timeout` may instead set the timer again with `call_again`. The limit
+    needs a signal, so it works only in the main thread on a POSIX system.
     """
 
     def __init__(self, after_s: float, on_timeout: Callable[[], None]) -> None:

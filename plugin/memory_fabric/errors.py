@@ -72,7 +72,7 @@ class CannotListen(FabricError):
 
 
 class EventRevoked(BaseException):
-    """The hook itself answers its event, so the server must make no more changes for this event."""
+    """A hook takes its event back to answer it itself, so the server must change nothing more."""
 
 
 class DeadlinePassed(FabricError):

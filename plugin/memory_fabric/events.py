@@ -1,7 +1,7 @@
-"""Parser of the client's hook events; it tolerates unknown forms and is as fast as possible. The
-fields of each event were measured on the client (tests/events). `tests/events_spec.py` defines them
-as pydantic models, and a test compares both parsers. A field that is missing or has another type
-counts as empty, because a newer client must never break a session.
+"""Fast parser of the client's hook events that tolerates unknown forms. The fields of each event
+follow events recorded from the client (tests/events). `tests/events_spec.py` defines them as
+pydantic models, and a test compares both parsers. A field that is missing or has another type
+counts as empty, so that a newer client's events cannot break a session.
 """
 
 import json
@@ -16,9 +16,9 @@ MAX_PROMPT_CHARS = 64 << 10
 # The byte order mark, removed here because importing the codec `utf-8-sig` takes time.
 BOM = b"\xef\xbb\xbf"
 EMPTY = "Empty: the client ended before it sent the event."  # logged for an event without content
-# Tags at the beginning of prompts that no person typed: about ended tasks, local commands, other
-# sessions, agents, channels and schedules (measured in Claude Code 2.1.329). A name ending with a
-# hyphen stands for all tags with that prefix.
+# Tags that begin prompts which no person typed, such as notices of ended tasks, local commands, and
+# messages of other sessions, agents, channels and schedules (as of Claude Code 2.1.329). A name
+# that ends with a hyphen is the prefix of several tags.
 MACHINE_TAGS = (
     "task-notification", "local-command-", "command-", "bash-", "cross-session-message",
     "agent-message", "teammate-message", "channel", "slack-", "coordinator-relay", "remote-review",
@@ -27,14 +27,14 @@ MACHINE_TAGS = (
     "cowritten-artifact-html", "fork-boilerplate", "queued-notification",
 )  # fmt: skip
 MACHINE_OPENINGS = ("another claude session sent a message",)
-# Sources of prompts by a person or a program acting for a person; other sources are machines.
+# Values of `source` for prompts by a person or a program acting for one; others are automatic.
 TYPED_SOURCES = ("", "user", "sdk")
-# Possible origins of a prompt: a schedule, or a tool that was running.
+# Origins of an automatic prompt: a scheduled task, or a command that the assistant was running.
 SCHEDULED, RUNNING = "scheduled", "running"
 
 
 class Event(NamedTuple):
-    """A client's event with Claude Code's names, even if another client sent it."""
+    """A hook event. Even for other clients, event, tool and field names are Claude Code's."""
 
     name: str  # each of these fields is '' if the event lacks it
     session: str = ""
@@ -75,12 +75,12 @@ def event_of(raw: Mapping[str, Any], client: Client = CLAUDE_CODE) -> Event:
 
 
 def load_object(data: bytes) -> dict[str, Any]:
-    """Parse a JSON object, replacing text that UTF-8 cannot encode. Raises BadInput."""
+    """Parse a JSON object; replace lone surrogates, which UTF-8 cannot encode. Raises BadInput."""
     if not data.strip():
         raise BadInput("json", EMPTY)
     try:
         value = json.loads(data.removeprefix(BOM).decode("utf-8", "replace"))
-        # Lone surrogates can come only from an escape `\ud...`, which few events contain.
+        # Lone surrogates come only from `\ud...` escapes. Few events have any, so test first.
         if isinstance(value, dict) and b"\\ud" in data.lower():
             value = each_text(value, encodable, keys=True)
     except (ValueError, RecursionError) as error:
@@ -111,7 +111,7 @@ def answers_in(result: object) -> tuple[list[str], list[str]]:
     typed: list[str] = []
     answers = table.get("answers")
     for answer in answers.values() if isinstance(answers, dict) else ():
-        text_left = f", {one_line(str(answer))}, "  # several answers have this form
+        text_left = f", {one_line(str(answer))}, "  # several chosen labels are joined by commas
         for label in labels:
             if label and f", {label}, " in text_left:
                 text_left = text_left.replace(f", {label}, ", ", ")
@@ -152,7 +152,7 @@ def is_machine_text(text: str) -> bool:
 
 
 def is_typed_command(event: Event) -> bool:
-    """Return True if a prompt is a typed command or skill, like `/plugin:skill words`."""
+    """Return True if a prompt is a slash command or skill call, like `/plugin:skill words`."""
     text = prompt(event).lstrip()
     if not text.startswith("/"):
         return False

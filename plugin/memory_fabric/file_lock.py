@@ -1,7 +1,7 @@
 """Locks on open files. They are acquired without waiting, and released when the file is closed. On
 POSIX systems, `flock` is used. Windows locks ranges of bytes, which other processes then cannot
-read: an exclusive lock covers BYTES bytes, a shared lock one of them. The package filelock locks
-the first byte, so on both systems its locks exclude the locks of this module, and vice versa.
+read: an exclusive lock covers BYTES bytes, a shared lock one of them. The package filelock also
+uses `flock`, or locks the first byte, so its locks and our exclusive locks exclude each other.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-BYTES = 64  # the bytes covered by a lock on Windows; at most BYTES - 1 processes can share it
+BYTES = 64  # exclusive lock's bytes on Windows; up to 63 shared locks take one each, not the first
 
 
 def take(handle: int, *, shared: bool = False) -> bool:
@@ -30,7 +30,7 @@ def _flock(handle: int, shared: bool) -> None:
 def _lock_bytes(handle: int, shared: bool) -> None:
     import msvcrt
 
-    system: Any = vars(msvcrt)  # hides names that type checkers know only on Windows
+    system: Any = vars(msvcrt)  # type checkers know these names only on Windows
     lock, now = system["locking"], system["LK_NBLCK"]
     spans = [(place, 1) for place in range(1, BYTES)] if shared else [(0, BYTES)]
     for place, size in spans:

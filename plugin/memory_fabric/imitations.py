@@ -1,7 +1,7 @@
 """Remove invisible characters and imitated tags from texts for models and screens. Clients and this
 plugin enclose some of their texts in tags, which other texts must not imitate. Invisible characters
-are removed unless the text's script needs them. Tag names are compared without compatibility forms
-and combining marks; letters that look like Latin letters are treated as these.
+are removed unless the text's script needs them. Before tag names are compared, they are normalized
+(NFKD), combining marks are removed, and letters that look like Latin letters are replaced by them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ALIKE = dict(
 
 
 class Guarded(NamedTuple):
-    """Invisible characters to remove, full names of guarded tags, and prefixes of such names."""
+    """Invisible characters to remove; tag names to neutralise, in full or by their beginnings."""
 
     hidden: frozenset[str]
     tags: frozenset[str]
@@ -47,7 +47,7 @@ def without_imitations(text: str, guarded: Guarded) -> str:
 
 
 def _is_joined(c: str) -> bool:
-    """Return True if joiners are allowed next to a character: in Arabic, Indic scripts or emoji."""
+    """Return True if zero-width joiners may stand beside `c`: Arabic, Indic script or emoji."""
     if not c or c < "\u0590" or "\u2000" <= c <= "\u206f":
         return False
     return unicodedata.category(c) in ("Lo", "Lm", "Mn", "Mc", "So", "Sk") or c in _SELECTORS
@@ -71,7 +71,7 @@ def _opens_fence(text: str, at: int, guarded: Guarded) -> bool:
 
 
 def _name_at(text: str, at: int, hidden: frozenset[str]) -> str:
-    """Return the normal form of the tag name at an offset; every dash and `_` becomes `-`."""
+    """Return the tag name at an offset in its form for comparison, with `-` for dashes and `_`."""
     name = ""
     for c in text[at : at + MAX_TAG_CHARS]:
         for part in unicodedata.normalize("NFKD", c).casefold():

@@ -1,18 +1,18 @@
-"""The hook's side of the warm path: pass an event to the session's MCP server (`servers.live`).
+"""Pass a hook's event to the session's MCP server, which answers faster (see `servers.live`).
 
     hooks/dispatch.py ── answer() ──▶ <home>/live/<client>.sock ──▶ the server: dispatcher ──▶ reply
                       └─ no server, or a busy or different one: return the event, to answer it here
 
 Only `sys`, `posix` and `_socket` are imported, because the user waits for each import.
 
-    hook: REQUEST, head and event   server: ACCEPTED and a time limit in seconds, or its refusal
+    hook: REQUEST, head and event   server: ACCEPTED and a time limit in seconds, or a refusal
     hook: GO                        server: the length of the reply, and the reply
     hook: PRINTED or UNHEARD        server: DONE, once all changes are committed
     hook: REVOKED                   after the time limit: uncommitted changes are then discarded
 
 If the connection is closed before GO, both sides know that the event was not begun. If the server
-dies between GO and DONE, the hook answers the event itself, unless the database has the event's
-nonce, which the server writes in the transaction of the event's changes (`store.event_changes`).
+dies between GO and DONE, the hook answers the event itself, unless a database has the event's
+nonce, which the server stores with the last of the event's changes (`HeldMemory.commit`).
 """
 
 import _socket
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FOLDER, WAYS, SOCKET, HUNG = b"live", b"ways", b".sock", b".hung"
-# The first bytes of a connection; then one-byte messages by the server and by the hook.
+# A connection begins with REQUEST or HOLD. One-byte messages follow: the server's, the hook's.
 REQUEST, HOLD = b"MF1?", b"MF1h"
 ACCEPTED, BUSY, OTHER, APART, DONE = b"A", b"B", b"O", b"D", b"."
 GO, PRINTED, UNHEARD, REVOKED = b"G", b"P", b"U", b"X"
-# Further letters in the file WAYS, besides BUSY, OTHER and APART, for how an event was answered.
+# Letters in the file WAYS for how events were answered; it also has BUSY, OTHER and APART.
 WARM, NO_SERVER, SLOW, BROKEN, NO_PLACE = b"W", b"N", b"S", b"C", b"P"
 MAX_WAYS_BYTES = 64 << 10
 # If a server does not answer within ANSWER_S, no hook contacts it again for HUNG_S. On a loaded
-# machine, a server that is waiting for a processor gets PATIENCE times as long to answer.
+# machine, a server that waits for a processor may take PATIENCE times ANSWER_S.
 ANSWER_S, HUNG_S, PATIENCE = 0.3, 30.0, 4
 MAX_INPUT_BYTES, MAX_DRAINED_BYTES, CHUNK_BYTES = 8 << 20, 64 << 20, 1 << 16
 MAX_PATH_BYTES = 100  # every system accepts a socket path of this length
@@ -45,7 +45,7 @@ _CREATE = posix.O_CREAT | posix.O_CLOEXEC | posix.O_NOFOLLOW
 
 
 class Event:
-    """An event for a server: `begun` if a server accepts it, `printed` if the reply is printed."""
+    """An event for a server. `begun`: a server has accepted it. `printed`: its reply is out."""
 
     def __init__(self, data: bytes, nonce: str) -> None:
         self.data, self.nonce = data, nonce
@@ -57,7 +57,7 @@ def answer(root: str) -> "Event | None":
     Otherwise, return the event, or None if stdin cannot be read.
     """
     try:
-        # Keep at most one chunk beyond the limit, which shows that the event is too long.
+        # Store at most one chunk beyond the limit; it suffices to tell that the event is too long.
         chunks = []
         size = drained = 0
         while drained < MAX_DRAINED_BYTES and (chunk := posix.read(0, CHUNK_BYTES)):
@@ -93,8 +93,8 @@ def live_folder(environ: "Mapping[bytes, bytes]") -> bytes:
 
 
 def client_name(process: int) -> bytes:
-    """Return a unique name for the client's process, or for its parent's if it is a shell: process
-    id, start time, namespace, machine. Raises OSError, ValueError or IndexError if there is none.
+    """Return a unique name for a process (id, start time, namespace, machine). If it is a shell,
+    name its parent instead. Raises OSError, ValueError or IndexError if the process does not exist.
     """
     while True:
         number, _, rest = _content(b"/proc/%d/stat" % process).partition(b" (")
@@ -109,7 +109,7 @@ def client_name(process: int) -> bytes:
 
 
 def note(folder: bytes, way: bytes) -> None:
-    """Record how an event was answered, if a server has ever listened here; errors are ignored."""
+    """Log how an event was answered, if the folder of servers exists; errors are ignored."""
     try:
         file = posix.open(folder + b"/" + WAYS, posix.O_WRONLY | posix.O_APPEND | _CREATE, 0o600)
     except OSError:
@@ -165,7 +165,7 @@ def received(connection: "_socket.socket", length: int) -> bytes:
 
 
 def _handed(event: Event, folder: bytes, head: bytes) -> bytes:
-    """Pass the event to a server; return a letter for how it was answered (WARM: by the server)."""
+    """Pass the event to a server; return WARM if it replied, or else the letter of a reason."""
     way = NO_PLACE
     stated = posix.environ.get(b"CLAUDE_PID", b"")
     # Processes that may be the client, most likely first.
@@ -257,7 +257,7 @@ def _mark_hung(folder: bytes, name: bytes) -> None:
         posix.close(posix.open(path, posix.O_WRONLY | _CREATE | posix.O_TRUNC, 0o600))
         posix.utime(path)
     except OSError:
-        return  # The next event will wait for this server once more.
+        return  # not marked, so the next event will wait for this server, too
 
 
 def _content(path: bytes) -> bytes:

@@ -16,7 +16,7 @@ class RecordType(NamedTuple):
     heading: str  # the type's heading on memory pages
     is_open: bool = False  # records of this type may describe open work
     is_followed: bool = False  # records of this type may be practices to follow
-    may_bind: bool = False  # records of this type may bind calls described by `When:`
+    may_bind: bool = False  # records of this type may hold back the calls that `When:` describes
 
 
 # All record types, in the order of their sections on memory pages.
@@ -46,26 +46,26 @@ _SHOWN = {kind: word for word, kind in TYPE_ALIASES.items() if kind != "question
 # All record types except `session`, whose records are summaries written only by hooks.
 STATED_TYPES = tuple(sorted(RECORD_TYPES - {"session"}))
 _FOLLOWED = frozenset(kind for kind, row in RECORD_TYPE_TABLE.items() if row.is_followed)
-# The same order as in the SQL of the index `records_open`, because SQLite compares the text.
+# In the order used by the index `records_open`: SQLite uses the index only for the same SQL text.
 OPEN_TYPES = tuple(sorted((t for t, row in RECORD_TYPE_TABLE.items() if row.is_open), reverse=True))
 ENTITY_TYPES = frozenset(
     "agent technology pattern decision blocker component antipattern preference project tool "
     "person organisation place goal unknown".split()
 )
 SCOPES = ("local", "user", "team", "global")
-# The scopes of records that outlast their session; local records do not.
+# All scopes except `local`, whose records end with their session.
 LASTING_SCOPES = SCOPES[1:]
 TRUST_ORDER = {"foreign": 0, "tool": 1, "assistant": 2, "user": 3}
 SOURCES = frozenset(
     "prompt assistant subagent compaction mcp cli page ingest import journal".split()
 )
-# The source of other people's records, and the `meta` key of a database that has such records.
+# The source of other people's records; HAS_OTHERS is the `meta` key of a database that has some.
 OTHERS, HAS_OTHERS = "journal", "others"
 # The origin of a record from a shared log, whose server vouches for the record's author.
 SHARED_LOG = "shared log"
 # The origin of a change made on another machine of the same user.
 OTHER_MACHINE = "another machine of yours"
-# The source of texts ingested from other programs, and the prefix of their turns' ids.
+# The source of records, and the `place` of turns, that other programs sent for ingestion.
 INGEST = "ingest"
 TYPED = ("prompt", "cli", "page")  # sources of texts that a person typed
 OUTCOMES = frozenset(("success", "failed", "neutral"))
@@ -73,24 +73,24 @@ OUTCOMES = frozenset(("success", "failed", "neutral"))
 INSTEAD = "instead: "
 # A reason that begins with one of these is shown without an added "because".
 _LED_IN = (INSTEAD.lower(), "because ", "to ", "so ", "in order ", "due to ", "since ", "for ")
-# Keys of a hit's metadata, and of the evidence of displayed (never of stored) records: the ids of
-# newer records that contradict the record; and the mentioned files that have changed since, as a
-# mapping from their paths to "changed" or "gone".
+# Keys added to a hit's metadata or, for display only, to a record's evidence: the ids of newer
+# records that contradict the record; the files that it mentions and that have changed since, mapped
+# to "changed" or "gone".
 SAID_BEFORE, CHANGED_FILES = "said_before", "changed_files"
 # Key of a record's evidence: the ids of records that it contradicts but does not supersede.
 CONTRADICTS = "contradicts"
 # Keys of a record's evidence: when a rule applies; additional search words; the user's words.
 WHEN, ALSO, QUOTATION = "when", "also", "quotation"
-# Keys of a note's evidence: the user agreed to the assistant's proposal; and the time of the quoted
-# prompt, until the transcript shows that a person typed this prompt.
+# Keys of a note's evidence: the user agreed to the assistant's proposal; the time of the quoted
+# prompt, as long as no transcript has shown that a person typed this prompt.
 AGREED, STAGED = "agreed", "staged"
-# Key of a note's evidence: parts of `When:` that nobody typed; these alone do not bind the rule.
+# Key of a note's evidence: parts of `When:` that the user has not typed; these alone stop no call.
 UNSAID = "unsaid"
 RULE_TYPES = tuple(kind for kind, row in RECORD_TYPE_TABLE.items() if row.may_bind)
-# Keys of a bound rule's evidence: the effect chosen by the user; its `When:` while suspended.
+# Keys of a rule's evidence: its effect on calls, chosen by the user; its `When:` while suspended.
 EFFECT, LIFTED = "effect", "lifted"
-# Keys of a record's evidence: its quotation may be shared; an owner of the team's space made the
-# rule ask every member. Another member's record has these keys only if the server vouches for them.
+# Keys of a record's evidence: its quotation may be shared; a team's owner made the rule ask before
+# calls of any member. In another member's record, they are set only if the server confirms them.
 RELEASED, FOR_TEAM = "released", "for_team"
 # Keys of a candidate's evidence: the prompt that contains it, the assistant's text before this
 # prompt, and the number of other sessions in which the user said almost the same.
@@ -99,7 +99,7 @@ PROMPT, BEFORE, AGAIN = "prompt", "before", "again"
 PASTED = "pasted"
 MAX_SHOWN_CHARS = 400  # the maximum length of a record's text in questions and notices
 CONFIRMED = "confirmed"  # key of a record's evidence: when the user confirmed or reworded it
-# Key of a record's evidence and of a session's notes: the client's key, except for Claude Code.
+# Key for the client (`codex`) in evidence of records and in session notes; unset for Claude Code.
 CLIENT = "client"
 # Keys of an imported record's evidence: the program or file that it came from, the file and the
 # line there, and the instruction file whose changes it follows.
@@ -109,7 +109,7 @@ SOUND, LOST, DAMAGED = "", "lost", "damaged"
 # The number of steps of a graph traversal if the question does not specify it.
 DEFAULT_DEPTH = 2
 STORED_FROM, CANDIDATE_FROM, PROMOTED_FROM, GENERALIZABLE_FROM = 0.5, 0.3, 0.7, 0.8
-# A purge replaces a turn's text with this; the row remains, so that no copy is read again.
+# A purge replaces a turn's text with this. The row stays, so that the turn is not stored again.
 ERASED = "[erased]"
 _PLAIN, _SQUARE = str.maketrans("“”„", '"""'), str.maketrans("“”„()", '"""[]')
 # A JSON object that may be modified, and one that must not, such as an operation's payload.
@@ -141,8 +141,8 @@ class Graph(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A memory that was stored deliberately. Its id and provenance are set when it is written. An
-    empty field has no value; times are ISO 8601 in UTC.
+    """A stored statement, such as a decision or a rule. Its id and provenance are set when it is
+    written. An empty field means that there is no value. Times are ISO 8601 in UTC.
     """
 
     type: str
@@ -187,7 +187,7 @@ def shown_type(kind: str) -> str:
 
 
 def may_close(new: Record, old: Record) -> bool:
-    """Return True if the record `new` may supersede `old`; their texts are not compared."""
+    """Return True if `new` may supersede `old` by trust, scope and time; texts are not compared."""
     if TRUST_ORDER.get(new.trust, 0) < TRUST_ORDER.get("user" if old.pinned else old.trust, 0):
         return False
     is_same_place = (new.scope, new.domain) == (old.scope, old.domain)
@@ -201,7 +201,7 @@ def users_words(record: Record) -> str:
 
 
 def worded(record: Record, max_chars: int = 0, *, why: bool = False) -> str:
-    """Return a record's text: the user's own words, which are never cut, and then the sentence."""
+    """Return a record's text. If it quotes the user, the quotation comes first and is never cut."""
     if words := users_words(record):
         return words_first(words, record.what, record.why if why else "", max_chars)
     agreed = record.evidence.get(AGREED)
@@ -216,7 +216,7 @@ def shown(record: Record) -> str:
 
 
 def words_first(words: str, caption: str, why: str = "", max_chars: int = 0) -> str:
-    """Return the user's words, and as much of the caption as fits into `max_chars` (0: all)."""
+    """Return the user's words, then as much of `caption` as fits into `max_chars` (0: all)."""
     parts_shown = [caption] if same_form(caption) != same_form(words) else []
     if why and not covers(f"{words} {caption}", why):
         parts_shown.insert(0, f"{caption} — {as_reason(why)}")
@@ -231,7 +231,7 @@ def words_first(words: str, caption: str, why: str = "", max_chars: int = 0) -> 
             parts.append(part)
     parts_shown += [". ".join(parts[:end]) for end in range(len(parts) - 1, 0, -1)]
     for text in parts_shown:
-        # Replace the brackets of a text with unbalanced ones, which could imitate a quotation.
+        # A `)` without a `(` could imitate a quotation's end: replace such a text's brackets by [].
         depths = accumulate((sign == "(") - (sign == ")") for sign in text)
         text = text.translate(_PLAIN if min(depths, default=0) >= 0 else _SQUARE)
         line = f"“{words}{NOTED_AS}{text})"
@@ -241,7 +241,7 @@ def words_first(words: str, caption: str, why: str = "", max_chars: int = 0) -> 
 
 
 def by_words(records: Sequence[Record]) -> list[int]:
-    """Return the records' indexes, so that records that quote the same words are adjacent."""
+    """Return indexes that sort the records so that those with the same quotation are adjacent."""
     first: dict[str, int] = {}
     words = ("" if SAID_BEFORE in record.evidence else users_words(record) for record in records)
     keys = [first.setdefault(said or str(place), place) for place, said in enumerate(words)]
@@ -261,8 +261,8 @@ def contradicted(record: Record) -> tuple[str, ...]:
 
 def newer_than(stated: Mapping[str, tuple[str, Sequence[str]]]) -> dict[str, list[str]]:
     """Map the id of each contradicted statement to the ids of newer statements that contradict it.
-    `stated` maps each statement's id to its time and to the ids that it contradicts. If two
-    statements have the same time, the one that contradicts the other counts as newer.
+    `stated` maps each statement's id to its time and to the ids that it contradicts. At equal
+    times, the statement that contradicts counts as newer.
     """
     newer: dict[str, list[str]] = {}
     for id_, (at, other_ids) in stated.items():
@@ -302,7 +302,7 @@ def as_reason(why: str) -> str:
 
 
 def verdict(record: Record) -> str:
-    """Return a record's outcome: `failed`, `worked` (also for practices to follow), or ''."""
+    """Return "failed", "worked" (also for types such as rules, which are to be followed), or ''."""
     if record.outcome == "failed" or record.type == "antipattern":
         return "failed"
     return "worked" if record.outcome == "success" or record.type in _FOLLOWED else ""
@@ -374,8 +374,8 @@ class Query(NamedTuple):
     excluded: tuple[str, ...] = ()  # texts with one of these words are not results
     unasked: tuple[str, ...] = ()  # texts with one of these words are ranked lower
     asked: str = ""  # the question without filters and exclusions
-    spans: tuple[tuple[str, str], ...] = ()  # around an event: (first day, day after the last)
-    unread: tuple[str, ...] = ()  # words that look like filters but are not, for the user
+    spans: tuple[tuple[str, str], ...] = ()  # periods set by events: (first day, day after last)
+    unread: tuple[str, ...] = ()  # notes for the user on words that only look like filters
 
 
 class Hit(NamedTuple):
@@ -409,7 +409,7 @@ class Answer(NamedTuple):
 
 
 class Project(NamedTuple):
-    """A project: its id, name, root folder, local tier and keys."""
+    """A project: its id, name, root folder, folder for local memories, and registry keys."""
 
     id: str
     name: str
@@ -425,30 +425,32 @@ class Project(NamedTuple):
 class Registry(NamedTuple):
     """The registry in the home, which maps each key to the id of its project."""
 
-    keys: Mapping[str, str]  # unless the state is SOUND, from the projects' cards
-    settled: tuple[str, ...] = ()  # keys for which the user has decided
-    undo: Mapping[str, Any] = {}  # changes by the last link or split of a folder, by its key
-    # Keys of folders made separate projects because claims prove nothing; treated as settled.
+    keys: Mapping[str, str]  # if the state is not SOUND: as restored from the projects' card files
+    settled: tuple[str, ...] = ()  # keys whose project the user has chosen
+    undo: Mapping[str, Any] = {}  # by a folder's key: how to undo its last link or split
+    # Settled keys of folders that claimed another project; separate until the user decides.
     asked: tuple[str, ...] = ()
     state: str = SOUND  # SOUND, LOST or DAMAGED
 
 
 class Trust(NamedTuple):
-    """The claims that config.toml accepts: all of them, or only claims of folders below `roots`."""
+    """The folders whose claims to a known project (by a git remote or a `.git` file) count, as set
+    in config.toml: all folders (`everywhere`), or only those below `roots`.
+    """
 
     everywhere: bool = False
     roots: tuple[str, ...] = ()
 
 
 class Identity(NamedTuple):
-    """A folder's keys as found in its files, the main worktree's root, and a name for display."""
+    """A folder's registry keys, as read from its files, its main worktree's root, and a name."""
 
-    own: tuple[str, ...]  # keys proved by the folder, best key first
+    own: tuple[str, ...]  # keys that certainly mean this folder, best key first
     root: str
     name: str
-    # Unproved keys; each becomes a key of this project only if no other project has it.
+    # Keys that other folders may state, too (git remote); used only if no other project has them.
     claims: tuple[str, ...] = ()
-    pointer: str = ""  # key of a repository elsewhere; never a key of this project
+    pointer: str = ""  # repository to which `.git` points without a link back; not our key
     also: tuple[str, ...] = ()  # keys of this folder before `git init` or without `.git`
     # The path of a linked worktree, for finding the project after the worktree is removed.
     place: str = ""

@@ -43,7 +43,7 @@ def start_detached(
                 stderr=subprocess.DEVNULL,
                 creationflags=flags,
             ).pid
-        except PermissionError:  # The parent's job does not allow processes to leave it.
+        except PermissionError:  # the parent's job may not be left: try without BREAKAWAY
             continue
     raise OSError(f"{command[0]} cannot be started.")
 

@@ -56,7 +56,7 @@ LETTERED = frozenset(
 _AROUND = "\"'`“”‘’()[]{}<>,;:.!?*"
 # Final punctuation that does not change a sentence's meaning, unlike a question mark.
 _ENDINGS = ".!…。！"
-# The minimum share and number of another text's content words that a text must contain to cover it.
+# A text with at least COVERED_WORDS content words is covered by one that has COVERED_SHARE of them.
 COVERED_SHARE, COVERED_WORDS = 0.8, 2
 INJECTED_TAGS = ("memory-fabric", "system-reminder")
 GUARDED_TAGS = (*INJECTED_TAGS, "private")
@@ -75,8 +75,8 @@ _SELECTORS = map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)))
 _SUSPECT = HIDDEN.union("\u200c\u200d＜﹤˂ᐸ〈〈⟨❮", _SELECTORS)
 _FENCES = (*GUARDED_TAGS, *sorted(FENCE_TAGS), "antml")
 OPEN_FENCE, CLOSE_FENCE = "<memory-fabric>", "</memory-fabric>"
-# NOTED_AS separates the user's words from the assistant's sentence. If the previous line quotes the
-# same words, they are cut to MAX_AGAIN_CHARS characters, and ABOVE replaces NOTED_AS.
+# NOTED_AS separates a quotation from the assistant's sentence. If the previous line has the same
+# quotation, the quotation is cut to MAX_AGAIN_CHARS characters, and ABOVE replaces NOTED_AS.
 NOTED_AS, ABOVE, MAX_AGAIN_CHARS = "” (noted as: ", "…” above (noted as: ", 40
 
 
@@ -127,7 +127,7 @@ def terms(text: str) -> list[str]:
 
 
 def _naming_letters(text: str) -> set[str]:
-    """Return the single letters, in lower case, used as names and not as words like "a"."""
+    """Return the single letters, in lower case, that are names (`plan B`) and not words (`a`)."""
     letters: set[str] = set()
     tokens = text.split()
     for before, token, after in zip(["", *tokens], tokens, [*tokens[1:], ""], strict=False):
@@ -170,14 +170,14 @@ def camel_parts(text: str) -> list[str]:
         if word[1:].islower():
             continue
         kinds = word.translate(_KINDS)
-        # A new part begins at a capital after a small letter or digit, or before a small letter.
+        # A capital begins a part if a small letter or digit precedes, or a small letter follows.
         if "aA" in kinds or "0A" in kinds or "AAa" in kinds:
             parts += _parts(word, kinds)
     return parts
 
 
 def _parts(word: str, kinds: str) -> list[str]:
-    """Split a CamelCase word into lower-case parts; `kinds` has "A", "a" or "0" per character."""
+    """Split a CamelCase word into lower-case parts; `kinds` is the word translated by _KINDS."""
     parts: list[str] = []
     at = 0
     while at < len(word):
@@ -186,7 +186,7 @@ def _parts(word: str, kinds: str) -> list[str]:
             end += 1
         capitals, before_small = end - at, kinds[end : end + 1] == "a"
         if capitals > 1 and before_small:
-            end -= 1  # the last capital begins the next part
+            end -= 1  # in `APIKey`, the `K` begins the next part
         elif not capitals or before_small:
             while kinds[end : end + 1] in _SMALL:
                 end += 1
@@ -209,7 +209,7 @@ def cjk_pairs(text: str) -> list[str]:
 
 
 def index_extra(text: str) -> str:
-    """Return the words that FTS5's tokenizer does not find: CamelCase parts and CJK pairs."""
+    """Return words to index that FTS5's tokenizer does not find: CamelCase parts, CJK pairs."""
     return " ".join(dict.fromkeys(camel_parts(text) + cjk_pairs(text)))
 
 
@@ -226,7 +226,7 @@ def content_stems(text: str) -> frozenset[str]:
 
 
 def loose_stem(word: str) -> str:
-    """Return a word's stem as used in database keys: a doubled last letter becomes single."""
+    """Return a light English stem for database keys: `plan` for both `planned` and `planning`."""
     if len(word) < 5 or not word.isascii():
         return word[:-1] if len(word) == 4 and word.endswith("s") and word[2] != "s" else word
     for ending in ("ations", "ation", "ingly", "ings", "ing", "edly", "ies", "ed", "es", "ly", "s"):
@@ -244,8 +244,8 @@ def index_words(text: str) -> list[str]:
 
 
 def mask_reader(bits: Mapping[str, int]) -> Callable[[str], int]:
-    """Return a function that maps a text to a mask: the bits of all stems that occur in it."""
-    # A stem begins with the same three letters as its word.
+    """Return a function that maps a text to the combined `bits` of all stems that occur in it."""
+    # Only words that begin like one of the stems need stemming: stems keep the first three letters.
     beginnings = {stem_text[:3] for stem_text in bits}
     of_part: dict[str, int] = {}
     of_text: dict[str, int] = {"": 0}
@@ -263,7 +263,7 @@ def mask_reader(bits: Mapping[str, int]) -> Callable[[str], int]:
             return mask
         mask, small = 0, text.lower()
         if composed(text) is not text or len(small) != len(text):
-            # Slow path, for accents that may join runs, and letters that become two in lower case.
+            # Slow path: separate accents may join runs, and some letters become two in lower case.
             of_text[text] = read(text)
             return of_text[text]
         for beginning in beginnings:
@@ -290,15 +290,14 @@ def name_key(name: str) -> str:
 
 
 def same_form(text: str) -> str:
-    """Return a text's normal form, which is equal for texts that differ only in white space, in the
-    case of words without inner capitals (`Use`, `USE`), or in final punctuation. Digits, other
-    punctuation, and the case of names like `nodeA` make a difference.
+    """Return a form, equal for texts that differ only in white space, final punctuation or capitals
+    (`Use`, `USE`). Other punctuation, digits, and the case of names like `nodeA` are kept.
     """
     parts = composed(text).split()
     if parts:
         parts[-1] = parts[-1].rstrip(_ENDINGS)
     for at, word in enumerate(parts):
-        if word.isupper() or not any(map(str.isupper, word[1:])):  # excludes names like `nodeA`
+        if word.isupper() or not any(map(str.isupper, word[1:])):  # not for names like `nodeA`
             parts[at] = word.lower()
     return " ".join(parts).rstrip()
 
@@ -329,7 +328,7 @@ def many(number: int, what: str) -> str:
 
 
 def first_of(parts: Iterable[str], most: int, by: str = ", ") -> str:
-    """Join the first `most` parts and give the number of other parts: `a, b and 3 more`."""
+    """Join the first `most` parts with `by`, and append the number of others: `a, b and 3 more`."""
     listed = list(parts)
     number_left = len(listed) - most
     return by.join(listed[:most]) + (f" and {number_left} more" if number_left > 0 else "")
@@ -364,7 +363,7 @@ def without_injected(text: str) -> str:
 
 
 def neutralised(text: str) -> str:
-    """Make a text safe for models and screens: escape guarded tags, remove invisible characters."""
+    """Make a text safe for models and screens: disarm special tags, remove invisible characters."""
     if "<" not in text:
         if text.isascii() or _SUSPECT.isdisjoint(text):
             return text
@@ -376,7 +375,7 @@ def neutralised(text: str) -> str:
 
 
 def unfenced(text: str) -> str:
-    """Replace `<` with `‹` in this plugin's own tags only; for texts to be stored."""
+    """Replace the `<` of the tags in GUARDED_TAGS with `‹`, for texts to be stored."""
     if not _may_hold(text, GUARDED_TAGS):
         return text
     from memory_fabric.patterns import pattern  # imported late: rarely needed
@@ -388,7 +387,7 @@ def unfenced(text: str) -> str:
 def _may_hold(text: str, tags: Iterable[str]) -> bool:
     if "<" not in text and "&lt;" not in text:
         return False
-    # Treat both Turkish letters as an i, as case-insensitive regular expressions do.
+    # Treat the Turkish letters `İ` and `ı` as `i`, as case-insensitive regular expressions do.
     folded = text.casefold().replace("\u0307", "").replace("ı", "i")
     return any(tag in folded for tag in tags)
 
@@ -414,7 +413,7 @@ def each_text(value: Any, change: Callable[[str], str], *, keys: bool = False) -
 
 
 def folded(line: str, before: str) -> str:
-    """Abbreviate the user's words in a line if the previous line quotes the same words."""
+    """Shorten a line's quotation of the user if the line before it has the same quotation."""
     head, words, caption = _quoting(line)
     if len(words) <= MAX_AGAIN_CHARS or words != _quoting(before)[1]:
         return line
@@ -422,7 +421,7 @@ def folded(line: str, before: str) -> str:
 
 
 def unfolded(line: str, before: str) -> str:
-    """Restore abbreviated words in a line from the previous line; '' if the words do not match."""
+    """Restore a quotation shortened by `folded` from the line before; '' if they do not match."""
     quote, is_folded, caption = line.partition(ABOVE)
     head, _, beginning = quote.partition("“")
     words = _quoting(before)[1]

@@ -1,7 +1,7 @@
-"""Detection of a changed value: "max_retries is 3", then "max_retries is 6". The rules rather miss
-a change than report a false one. The statements must differ only in the value, and their subject
-must have only one value at a time: a number, day, name, kind, place or purpose. Prohibitions do not
-replace each other, and neither do listed paths, commands, tools, environments and people.
+"""Detection of changed values: "limit is 3", then "limit is 6". To avoid false reports, the rules
+may miss a change. Two statements must differ only in the value, and their subject must have only
+one value at a time: a number, day, name, kind, place or purpose. Prohibitions, except limits, do
+not replace each other, nor do paths, commands, tools, environments or people that may all apply.
 """
 
 from collections.abc import Collection, Sequence
@@ -16,7 +16,7 @@ from memory_fabric.patterns import exact, pattern
 from memory_fabric.text import name_key, stem
 
 MAX_SENTENCES, MAX_TOKENS, MAX_VALUE_TOKENS = 4, 48, 6
-# If two sentences begin with this many equal content words, the words after them are values.
+# If two sentences begin with this many equal content words, their different ends are values.
 LONG_LEAD = 4
 # Sentences that differ only in numbers must share this many content words to have the same subject.
 FRAME = 4
@@ -36,12 +36,12 @@ _TOKEN = (
 _QUOTES = "`\"“”«»'"
 _NUMBER = r"v?\d[\d.,:_-]*(?:[a-z%]{1,3})?"
 _listed = partial(words, "changed_value")
-# The beginnings of verbs, sorted so that every run uses the same order.
+# Verb stems from four lists in `changed_value.txt`, sorted so that every run uses the same order.
 _SINGLE, _TAKING, _REQUIRING, _ADDING = (
     tuple(sorted(_listed(name))) for name in ("single", "taking", "requiring", "adding")
 )
 _BEFORE_VALUE, _CASES, _ENDS = _listed("before value"), _listed("cases"), _listed("ends")
-_BEFORE_NUMBER = _listed("before value", "before number")  # a number after these is a measure
+_BEFORE_NUMBER = _listed("before value", "before number")  # after these words, a number is a value
 _SLOTS, _USING, _PURPOSES = _listed("slots"), _listed("using"), _listed("purposes")
 _WEAK = _BEFORE_NUMBER | _CASES | _ENDS | {"="}
 _DENIALS = negations.NEVER | negations.NOT | negations.CONTRACTED
@@ -127,7 +127,7 @@ def _same(one: Token, other: Token) -> bool:
 
 
 def _value(tokens: Sentence) -> Sentence:
-    """Return the value with which the tokens begin, without a following condition or reason."""
+    """Return the first tokens, which form the value, without a condition or reason after them."""
     if len(tokens) > 1 and tokens[0].key in _CASES:
         return ()
     ends = _ENDS | _CASES
@@ -140,7 +140,7 @@ def _count(tokens: Sequence[Token]) -> int:
 
 
 def _has_one_measure(lead: Sentence, one: Sentence, other: Sentence, behind: Sentence) -> bool:
-    """Return True if both values are measures, and their subject can have only one at a time."""
+    """Return True if two numbers, days, months or on/off states cannot both hold for a subject."""
     kind = _kind(one)
     if not kind or kind != _kind(other) or not _count(lead):
         return False
@@ -162,7 +162,7 @@ def _has_one_measure(lead: Sentence, one: Sentence, other: Sentence, behind: Sen
     is_name = is_name or (len(lead) == 1 and before.key not in _listed("counted by"))
     if not is_name:
         return bool(behind or all(units))
-    # "requires Node 18" and "listens on port 8080" state a measure, unlike "Open port 80".
+    # The number is a value in "requires Node 18" and "listens on port 8080", not in "open port 80".
     is_led = any(key == "=" or key in _BEFORE_VALUE for key in keys[-2:-1])
     is_led = is_led or (before.raw[:1].isupper() and _has(lead[-2:-1], _REQUIRING))
     is_slot = _is_one_of(before.key, _SLOTS)
@@ -170,17 +170,17 @@ def _has_one_measure(lead: Sentence, one: Sentence, other: Sentence, behind: Sen
 
 
 def _has_one_name(lead: Sentence, one: Sentence, other: Sentence, behind: Sentence) -> bool:
-    """Return True if both values are names, and their subject can have only one at a time."""
+    """Return True if two names or words cannot both hold for a subject, such as two owners."""
     keys = [token.key for token in lead]
     are_names = _is_name(one) and _is_name(other)
     if _is_denying((*lead, *behind)) or _has(lead[:1], _ADDING):
         return False
     if not lead:
-        # For example: "Ines is the owner of the loyalty service".
+        # The value may come first, as in "Ines is the owner of the loyalty service".
         slot = behind[1].key if len(behind) > 2 and behind[0].key == "=" else ""
         return are_names and (_is_one_of(slot, _SLOTS) or slot in ("what", "who"))
     if len(keys) > 2 and keys[-2] in _BEFORE_VALUE and are_names:
-        lead, keys = lead[:-1], keys[:-1]  # as in "go to the bucket acme-raw"
+        lead, keys = lead[:-1], keys[:-1]  # skip the noun "bucket" in "go to the bucket acme-raw"
     *before, last = keys
     if "default" in before and _is_one_of(last, _SLOTS):
         return are_names
@@ -224,7 +224,7 @@ def _differ_in_numbers(a: Sentence, b: Sentence) -> bool:
 
 
 def _kind(value: Sentence) -> str:
-    """Return the kind of a value: `number`, `day`, `month` or `switch`; '' for other text."""
+    """Return the kind of a value: `number`, `day`, `month`, `switch` ("on"), or '' for others."""
     first, last = value[0].key, value[-1].key
     if exact(_NUMBER).fullmatch(first) and not any(t.raw[0] in _QUOTES for t in value):
         return "number" if len(value) <= 3 else ""
@@ -257,12 +257,12 @@ def _is_one_of(key: str, nouns: Collection[str]) -> bool:
 
 
 def _is_adding(lead: Sentence) -> bool:
-    """Return True if a verb adds to earlier values. A base form counts only as the first word."""
+    """Return True if a verb may have several objects; a base form ("run") counts only if first."""
     return _has(lead[:1], _ADDING) or _has([t for t in lead if t.key not in _ADDING], _ADDING)
 
 
 def _has(tokens: Sequence[Token], beginnings: tuple[str, ...]) -> bool:
-    """Return True if a token is a form of a verb that starts with one of the `beginnings`."""
+    """Return True if a token is an inflected form of one of these verb stems ("stor": "stored")."""
     endings = _listed("endings") | {""}
     for key in (token.key for token in tokens if token.key.startswith(beginnings)):
         for one in filter(key.startswith, beginnings):

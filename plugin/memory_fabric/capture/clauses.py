@@ -65,7 +65,7 @@ _REJECTED_FOR = (
     r"(?<!to )\b(?:avoid|don't use|do not use|never use|won't use|will not use|"
     r"stop using)(?: using)? (?P<over>.{2,80}?)(?=[,;.:—](?: and| but)? use |.{0,80}\binstead\b)"
 )
-# Expressions that reject an alternative, each with words of which every match contains one.
+# Expressions that reject an alternative. Each is tried only if one of its words is in the text.
 _OVER_FORMS = (
     (_OVER, ("instead", "rather", "opposed", "statt", "lugar", "vez", "lieu", "plutôt", "而不是")),
     (_OVER_CHOICE, (" over ", " not ", " never ")),
@@ -78,14 +78,14 @@ _OVER_END = (
     r"[,;:()。，；]|\.(?:\s|$)| — | – | - | (?:because|since|as|so|we|to avoid|to keep|to prevent|"
     r"for|in|when|where|if|on|at|which|that|due|unless|with|weil|porque|pour|para|parce|car)\b|因为|$"
 )
-# Borders between sentences, and a reason before its consequence: "it times out, so we retry".
+# The ends of sentences; and sentences whose reason comes first, as in "it times out, so we retry".
 _SENTENCES = r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])|\n+"
 _SO = r"^(?P<why>.{12,200}?),? so (?=(?:we|let's|i|use|always|never)\b)"
 MAX_ALTERNATIVES = 4
 _ARTICLES = r"^(?:the|a|an|our|having|using|just|de|le|la|el|die|der|das) "
-# Expressions that deny or abandon something. A clause with such an expression states no relation: a
-# needless entry loses a relation, a missing entry creates a false one. Two phrases (`_COMPARED`)
-# are exempt: "use X, not Y" only compares, and "No, we use X" denies the previous statement.
+# Expressions that deny or abandon something. No relation is read from a clause with one of them: a
+# needless entry loses relations, a missing entry creates false ones. Two kinds of phrases do not
+# count (`_COMPARED`): "use X, not Y" only compares, and "No, we use X" denies an earlier statement.
 _COMPARED = (
     r", (?:and |but )?(?:not|nicht|pas|não) (?!to\b|us(?:e|ing)\b)(?:the |a |an )?"
     r"[`\w.+#@/-]+(?: [`\w.+#@/-]+)?(?=\s*$|[,;.!](?:\s|$)| for\b| in\b)|而不是|"
@@ -94,10 +94,10 @@ _COMPARED = (
 _DENIED = rf"\b(?:{'|'.join(negations.ALL)})\b|{phrases('clauses', 'denying')}"
 _LEAVING = phrases("clauses", "leaving")
 _BORDERS = r"[;\n!?。！？]|\.(?:\s|$)|\b(?:because|since|weil|denn|porque|parce que|puisque)\b|因为"
-# Words that are never a sentence's subject: words about choices and words for scopes.
+# Words that are never a sentence's subject: of place and time ("repo"), of choice ("replaced").
 _GENERIC = listed("subject", "of a place")
 _VAGUE = WEAK | STOPWORDS | listed("subject", "of a choice") | _GENERIC
-# Verbs of choosing are left out, because a verb's stem may be a noun ("ported", "the port").
+# Stems, without those of words of choice: "ported" has the same stem as the noun "port".
 _VAGUE_STEMS = frozenset(map(stem, WEAK | STOPWORDS | _GENERIC))
 
 
@@ -119,7 +119,7 @@ def without_lead_in(sentence: str) -> str:
 
 
 def parts_of(sentence: str, end: int) -> Parts:
-    """Return a sentence's reason, its alternatives, and its clause, which ends after `end`."""
+    """Split a sentence into clause, reason and alternatives. The clause ends after index `end`."""
     sentence, why = sentence.rstrip(" .。!"), ""
     border = pattern(_RIGHT).search(sentence, min(max(end, 8), len(sentence)))
     right = border.start() if border else len(sentence)
@@ -169,7 +169,7 @@ def _reason_of(sentence: str, *, is_first: bool) -> str:
 
 
 def _reason_marker(sentence: str, start: int) -> re.Match[str] | None:
-    """Return the first expression that introduces a reason; skip the "to" of "decided to keep"."""
+    """Return the first expression that introduces a reason; skip "to" as in "decided to keep"."""
     for match in pattern(_REASON).finditer(sentence, start):
         before = sentence[: match.start()].rstrip(" ,").rpartition(" ")[2].lower()
         if match.group().strip(" ,").lower() != "to" or before not in _TAKES_TO:
@@ -178,13 +178,13 @@ def _reason_marker(sentence: str, start: int) -> re.Match[str] | None:
 
 
 def _reason(sentence: str, marker: re.Match[str]) -> str:
-    """Return the reason after its marker; the marker "to" of a purpose is included."""
+    """Return the reason after a marker such as "because"; a purpose keeps its marker "to"."""
     word = marker.group().strip(" ,").lower()
     start = marker.start() + marker.group().find("to") if word == "to" else marker.end()
     tail = sentence[start:]
     stop = pattern(r"; | — |, (?:but|and) (?:we|i|let's)\b|, so \w").search(tail)
     if stop and pattern(_MENDED).search(tail, stop.end()):
-        return _trimmed(tail)  # a following "that fixed it" belongs to the reason
+        return _trimmed(tail)  # keep a second clause such as ", but we raised it, which helped"
     return _trimmed(tail[: stop.start()] if stop else tail)
 
 
@@ -222,7 +222,7 @@ def is_denied(clause: str) -> bool:
 
 
 def is_left(clause: str) -> bool:
-    """Return True if the clause rejects an option or reports that it is no longer used."""
+    """Return True if the clause says that something is rejected or no longer used."""
     return bool(pattern(_LEAVING).search(clause))
 
 

@@ -26,7 +26,7 @@ _COLOURS = r"\x1b\[[0-9;]{0,16}[A-Za-z]"
 
 
 def is_no_failure(output: str) -> bool:
-    """Return True if a result marked as an error is not a failure of the command itself."""
+    """Return True if an error result means that the command was refused, stopped or not started."""
     head = output.lstrip().removeprefix("Error: ").lstrip()
     if head.startswith(NOT_ITS_FAULT) or "Command timed out after" in head[:2000]:
         return True
@@ -52,7 +52,7 @@ def telling_line(output: str) -> str:
 
 def pasted_error(text: str) -> str:
     """Return the error line of output pasted into a prompt; '' if no line describes an error."""
-    line = _stated_line(_lines_with_words(text), _TELLING[:-1])  # exclude the row for prose
+    line = _stated_line(_lines_with_words(text), _TELLING[:-1])  # the last row also matches prose
     return line if is_specific(line) else ""
 
 

@@ -1,5 +1,5 @@
-"""Contradictions between a new record and current records that the new record does not close. The
-rules rather miss a contradiction than report a false one. Both records must have the same subject,
+"""Detection of contradictions between a new record and current records that it does not replace. To
+avoid false reports, the rules may miss a contradiction. Both records must have the same subject,
 and one must require what the other forbids, report the opposite outcome, assign another value, or
 reject what the other chooses. Records with opposite outcomes must also share most words.
 """
@@ -31,20 +31,20 @@ _MODALS = STOPWORDS | frozenset(
 _CLAUSES = (
     r"[;.!?]\s+|, (?:but |and )?(?=use\b|we use\b|never\b|do not\b|don't\b|always\b)|[。；！]"
 )
-# Words that make opposite statements compatible: for a time limit, a trial or an addition.
+# Words such as "until", "trial" and "also", with which opposite statements may both be true.
 _PARTIAL = r"\b(?:also|too|except|unless|for now|temporar\w+|until|trial|experiment\w*)\b"
 MAX_SHOWN, MAX_LINE_CHARS = 3, 240
-# Types of entities that can be chosen. Components are left out: too many records share one.
+# Types of entities that can be chosen, without components, which too many records have in common.
 SUBJECTS = frozenset(("technology", "pattern", "tool"))
-# The minimum share and number of the shorter record's words that the other record also contains.
-# More words are required unless both records mention known technologies.
+# Two records have the same subject if they share at least this part of the shorter record's words
+# and at least this many words. The limits are higher unless both mention known technologies.
 MIN_SHARE, MIN_SHARE_UNNAMED = 0.5, 0.6
 MIN_WORDS, MIN_WORDS_UNNAMED = 2, 3
 ARTICLES = frozenset(("a", "an", "the", "any"))
 
 
 class _Said(NamedTuple):
-    """A record's statement, as stems of words."""
+    """What a record requires, chooses, forbids and rejects, mostly as sets of word stems."""
 
     does: tuple[frozenset[str], ...] = ()  # required actions
     takes: tuple[frozenset[str], ...] = ()  # chosen subjects
@@ -63,7 +63,7 @@ class _Subject(NamedTuple):
 
 
 def beside(record: Record, against: Sequence[Record]) -> Record:
-    """Return the record with the ids of the records that it contradicts but does not replace."""
+    """Return the record with `against` added to the contradicted records in its evidence."""
     ids = dict.fromkeys((*contradicts(record), *(old.id for old in against)))
     evidence = {**record.evidence, CONTRADICTS: list(ids)}
     return record._replace(evidence=evidence) if against else record
@@ -95,7 +95,7 @@ def contradicted(record: Record, known: Sequence[Record]) -> list[Record]:
 
 
 def is_choice_against(record: Record, old: Record) -> bool:
-    """Return True if two records disagree on what to do, so that one may replace the other."""
+    """Return True if two records disagree on what to do, so that one may have to be replaced."""
     return _disagree(_said(record), _said(old))
 
 
@@ -183,7 +183,7 @@ def outcome_of(record: Record) -> str:
 
 
 def _subject(record: Record) -> _Subject:
-    """Return the subject that the record supports or rejects; empty if it is a prohibition."""
+    """Return the subject whose success or failure a record reports; empty for a prohibition."""
     text = clauses.without_reason(record.what)
     rejected = frozenset(map(clauses.key_of, (*record.alternatives, *clauses.over_in(text))))
     followed = verdict(record) == "worked"

@@ -1,5 +1,5 @@
-"""Tables of the cues and forms of statements, and a quick search of a prompt for their words. The
-search runs on every prompt, so this module does not import the modules that parse sentences.
+"""Words and patterns of statements ("from now on"), and a quick check of a prompt for these words.
+It runs on every prompt, so this module does not import the modules that parse sentences.
 """
 
 from functools import cache
@@ -11,7 +11,7 @@ from memory_fabric.patterns import pattern
 
 # Only the beginning and the end of a long prompt are read, because the middle is mostly pasted.
 HEAD_CHARS, TAIL_CHARS = 1600, 800
-ENOUGH = 2.0  # the minimum sum of the weights of a sentence's cues for capture
+ENOUGH = 2.0  # a sentence is captured if the weights of its cues add up to this
 NUMBERED = ("\n2. ", "\n2) ")
 _MACHINE = (
     "caveat:", "[request interrupted", "/", "@agent", "base directory for this skill",
@@ -21,7 +21,7 @@ _MACHINE = (
 
 
 class Cue(NamedTuple):
-    """A hint at a statement to store: one of `words` and, if given, `expression` must match."""
+    """A hint of a statement to store: one of `words`, and `expression` if any, must match."""
 
     kind: str
     weight: float
@@ -35,14 +35,14 @@ class Cue(NamedTuple):
 
 
 class Form(NamedTuple):
-    """A pattern of statements: words of which one must occur, expressions, and record fields."""
+    """A form of statements: words of which one must occur, expressions, and a record's fields."""
 
     name: str
     words: tuple[str, ...]
     expressions: tuple[str, ...]
     type: str = "constraint"
     scope: str = "team"
-    kind: str = ""  # for a fact about a person, its kind
+    kind: str = ""  # the kind of a fact about a person, such as "identity"
     content_words: int = 1  # the minimum number of content words in the sentence
     first: bool = False  # match only the first sentence of a prompt
 
@@ -77,7 +77,7 @@ def forms() -> tuple[Form, ...]:
 
 @cache
 def _gate() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the words of all forms and sufficient cues: first ASCII words, then other words."""
+    """Return the words of forms, and of cues that suffice alone, as (ASCII words, other words)."""
     listed = {word for form in forms() for word in form.words}
     for name, of_language in cues().items():
         if name != "against":

@@ -22,14 +22,14 @@ from memory_fabric.store.queries.conditions import marks
 from memory_fabric.store.schema import ACTIVE_CURRENT, CURRENT
 from memory_fabric.text import one_line, same_form, without_controls
 
-# Keys of the evidence about a record's text, which becomes invalid when the text changes.
+# Keys of evidence that becomes invalid when the record's text changes.
 _OF_THE_WORDS = frozenset((models.QUOTATION, models.CONTRADICTS, "noted", "agreed"))
 REMEMBERED, FORGOTTEN, KEPT, OPENED = "remembered", "forgotten", "kept", "taken back"
 Done = tuple[str, Record]
 
 
 class Stored(NamedTuple):
-    """A record, the ids of the sessions that stated it, and the kind of database it is in."""
+    """A record, the ids of the sessions that stated it, and its database: "user" or "project"."""
 
     record: Record
     seen: Sequence[str]
@@ -47,7 +47,7 @@ class Edit(NamedTuple):
 
 
 class Changed(NamedTuple):
-    """A record before and after a change, and the other records that it then replaced."""
+    """A record before and after an edit, and the other records that it replaced by this edit."""
 
     old: Record
     new: Record
@@ -99,13 +99,13 @@ def _one_of(value: str | None, field: str, allowed: Sequence[str]) -> str | None
 
 
 def editable(memory: Memory, name: str, *, of_others: bool = False) -> Stored:
-    """Return the record with this id, which can be changed. With `of_others`, it may also be
-    another user's record, which can only be confirmed. Raises NotFound, BadInput.
+    """Return the record with this id. Raises NotFound, and BadInput if the record cannot be edited.
+    With `of_others`, also return another user's record, which can be confirmed, but not edited.
     """
     try:
         stored = Stored(*resolve.record_by_id(memory, name))
     except NotFound:
-        # Perhaps the user gave the name of a turn, an entity or a change instead of a record.
+        # No record has this id, but perhaps a turn or a change has it, or it is an entity's name.
         if any(resolve.entities_meant(memory, title) for title in resolve.names_of(memory, name)):
             message = f"{name!r} is an entity, which has no wording of its own."
             remedy = f"Use the id of a memory in why {name!r}, or merge and alias for its names."
@@ -142,9 +142,9 @@ def _refused(message: str, remedy: str) -> BadInput:
 def edited(
     memory: Memory, old: Record, edit: Edit, by: Provenance, closing: Sequence[str] = ()
 ) -> Record:
-    """Return the edited record; a new text becomes a statement of the speaker `by`. Raises BadInput
-    if nothing would change, if a text of scope `global` may name a person, or if another record,
-    unless `closing` lists it, has the same text.
+    """Return the edited record. With a new text or reason, it gets the trust and source of `by`.
+    Raises BadInput if nothing would change, if a record of scope `global` may name a person, or if
+    another record, not in `closing`, has the same text.
     """
     text = old.what if edit.text is None else edit.text
     why = old.why if edit.why is None else edit.why
@@ -153,7 +153,7 @@ def edited(
     new = _restated(memory, old, new, by) if (text, why) != (old.what, old.why) else new
     if edit.when is not None:
         when = edit.when
-        if when.startswith(FIRST.rstrip()):  # `First:` without `When:`
+        if when.startswith(FIRST.rstrip()):  # only `First:` is given: keep the old `When:`
             when = stated_first(str(old.evidence.get(models.WHEN) or ""), when[len(FIRST) :])
         evidence = {**new.evidence, models.WHEN: when}
         new = new._replace(evidence={key: value for key, value in evidence.items() if value})
@@ -208,7 +208,7 @@ def _restated(memory: Memory, old: Record, new: Record, by: Provenance) -> Recor
 
 def save(memory: Memory, old: Stored, new: Record, by: Provenance) -> None:
     """Store the changed record, in another database if its new scope requires that. Raises
-    StoreUnavailable, and BadInput if the record was forgotten in its new scope.
+    StoreUnavailable, and BadInput if the record was once forgotten in its new scope.
     """
     store = remember.kind_of(memory, new)
     moves = store != old.store
@@ -261,7 +261,7 @@ def confirm_all(memory: Memory, names: Sequence[str], by: Provenance) -> list[Re
 
 
 def confirm(memory: Memory, stored: Stored, by: Provenance) -> Record:
-    """Store the user's confirmation: no contradiction remains; an import gets the user's trust."""
+    """Mark a record as confirmed by the user; clear its contradictions, trust it if imported."""
     id_ = stored.record.id
     for doubted in memory.find_records(f"{CURRENT} AND instr(body, ?) > 0", (id_,)):
         if id_ in models.contradicted(doubted):
@@ -306,8 +306,8 @@ def decision(memory: Memory, name: str, by: Provenance, *, keep: bool) -> Callab
 
 
 def keep(memory: Memory, name: str, by: Provenance) -> Done:
-    """Keep the record with this id: a candidate gets the user's trust, and a replaced or dropped
-    record becomes current again. Raises NotFound, BadInput and StoreUnavailable.
+    """Keep the record with this id: store a candidate with the user's trust, reopen a replaced or
+    dropped record, or confirm a current one. Raises NotFound, BadInput and StoreUnavailable.
     """
     record, sessions, store = resolve.record_by_id(memory, name)
     if record.status == "candidate":
@@ -321,7 +321,7 @@ def keep(memory: Memory, name: str, by: Provenance) -> Done:
 
 
 def replace(memory: Memory, name: str, by: Provenance) -> tuple[Record, tuple[Record, ...]]:
-    """Replace, for the user, the records that this record contradicts; return (new, replaced)."""
+    """Replace the records that this record contradicts, for the user; return (new, replaced)."""
     new = editable(memory, name).record
     ids = models.contradicted(new)
     old = memory.find_records(f"id IN ({marks(ids)}) AND {ACTIVE_CURRENT}", ids)

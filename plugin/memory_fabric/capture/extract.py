@@ -1,7 +1,7 @@
-"""Extraction of entities and relations from a text (BR-7, BR-11, BR-16), without guesses. One pass
-over the words finds mentions of entities. A relation is read only from the words between two
-neighbouring mentions in one sentence. One to three words that no vocabulary contains, such as
-"checkout", become an entity only if they are the whole subject or object of a verb.
+"""Extraction of entities and relations from a text (BR-7, BR-11, BR-16). Nothing is guessed: one
+pass over the words finds the names of entities, and a relation is read only from the words between
+two neighbouring names in a sentence. Unknown words such as "checkout" become an entity only if one
+to three of them are the whole subject or object of a verb.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from memory_fabric.patterns import pattern
 from memory_fabric.text import STOPWORDS, name_key, words
 
 MAX_CHARS, MAX_BESIDE_CHARS = 65536, 80
-# Relations that are also read from a clause that rejects or abandons something.
+# The only relations that are read even if the clause rejects or abandons something.
 _OF_DEPARTURES = frozenset(("replaces", "chose_over"))
 _COMPARED = frozenset((", not", "and not", ", never", ", and not", "not"))
 _LIST_WORDS = frozenset(("and", "or", "as well as", "and also", "plus", ""))
@@ -31,13 +31,13 @@ _MOVE_WORDS = frozenset(
     changed changing port ported went""".split()
 )
 _REPLACE_WORDS = frozenset("replace replaced replacing replaces swap swapped swapping".split())
-# Words of a condition that has not ended with a comma, so it also covers the following name.
+# Words such as "if" and "maybe" before a name, with no comma between: its relation is hypothetical.
 _SUPPOSED = (
     r"\b(?:if|unless|whether|maybe|perhaps|suppose|in case|wenn|falls|ob|vielleicht)\b[^,]*$"
 )
 # Words before a name that is only being considered, or that other people use.
 _UNSETTLED = rf"\b(?:{either('extract', 'unsettled')})\b[^,;:]*$"
-# Words at which an object ends; articles may still occur between a verb and its object.
+# Words at which an object ends, except that `_ARTICLES` may stand between a verb and its object.
 _ENDING = (STOPWORDS | FUNCTION_WORDS).union(
     "across everywhere instead per rather since today via without".split()
 )
@@ -55,24 +55,24 @@ _CHOOSING = rf"\b(?:{either('extract', 'choosing')})\s+"
 _DECIDING = rf"{_CHOOSING}|\b(?:decided|going|recommend\w*)\b"
 # Verbs of changing to a technology, which is their object: "switch to X".
 _MOVING = rf"\b(?:{either('extract', 'moving')})\s+"
-# Other phrases that choose the name at the position of `_AT`: the name opens a sentence before a
-# purpose or a service, or is the subject of a passive verb. In German and CJK, the verb comes last.
+# Other phrases that choose a name, with `_AT` in the name's place: "Redis for sessions", "Redis was
+# chosen", and phrases in which the verb follows the name, as in German, Japanese and Korean.
 _AT = "\0"
 _AROUND = either("extract", "around").replace("<NAME>", _AT)
-# Map words between two names to the relation that they express; BACKWARD: from second to first.
+# Relations, keyed by the words between two names; BACKWARD ones lead from the second to the first.
 FORWARD, BACKWARD = (
     {words: relation for relation, words in (row.split(" = ") for row in sections("extract")[name])}
     for name in ("forwards", "backwards")
 )
-# Words that relate two names without a verb, are mostly adjectives, or mostly describe people.
+# Not used to find subjects or objects: prepositions, adjectives ("used"), verbs of people ("need").
 _NO_VERB = frozenset(
     "for over used using required enabled recommended allows need instead rather".split()
 )
 _VERBAL = [w for w in (*FORWARD, *BACKWARD) if w.split()[0] not in _NO_VERB]
 _VERB = "|".join(sorted(_VERBAL, key=len, reverse=True))
-# Notes also contain "used for" and "used by" without an auxiliary verb.
+# "used for", "used by" and "required by" also count without "is", because notes often omit it.
 _VERBS = rf" (?P<verb>(?:(?:now|also|still|only) )?(?:{_VERB}|used for|used by|required by)) "
-# Plural verbs. After a word in the singular they are imperatives, as in "please use".
+# Verbs of plural subjects. After a word without final "s", they may be imperatives: "please use".
 _PLURAL = frozenset("use require need enable prefer depend rely are were".split())
 _NAME = r"(?:[A-Za-z][\w-]*)(?: [A-Za-z][\w-]*){0,2}?"
 _ARTICLE = r"(?:(?:the|our|a|an|its|their|all|every|each) )?"
@@ -108,7 +108,7 @@ def extract(
     """
     text = text[:MAX_CHARS]
     names = mentions(text, known)
-    parts: list[Mention] = []  # subjects and objects that no vocabulary contains
+    parts: list[Mention] = []  # subjects and objects that are not known names
     for start, end in _spans(text, names):
         part = text[start:end]
         is_free = all(end <= m.start or m.end <= start for m in (*names, *parts))
@@ -127,7 +127,7 @@ def extract(
 
 
 def chosen(text: str, names: Collection[str]) -> str:
-    """Return the first of `names` that, according to the text, was chosen, or ''."""
+    """Return the first of `names` that the text says was chosen, or ''."""
     mentioned = mentions(text, {name_key(name): name for name in names})
     for mention in (mention for mention in mentioned if mention.name in names):
         before, behind = _before(text, mention), text[mention.end :][:MAX_BESIDE_CHARS]
@@ -170,7 +170,7 @@ def _relations(text: str, named: list[Mention]) -> Iterator[Relation]:
             continue
         yield last
         if last.type == "used_for" and last.source != left.name and before:
-            yield Relation(left.name, "rejected_for", last.target)  # "X instead of Y for Z"
+            yield Relation(left.name, "rejected_for", last.target)  # Y in "X instead of Y for Z"
 
 
 def _between(text: str, left: Mention, right: Mention, last: Relation | None) -> Relation | None:
@@ -249,7 +249,7 @@ def _spans(text: str, named: Sequence[Mention]) -> Iterator[tuple[int, int]]:
             yield match.span("name")
             yield match.span("other")
     for mention in named:
-        # Such a name may be directly followed by its purpose: "Redis for sessions".
+        # The purpose may directly follow a technology, pattern or tool: "Redis for sessions".
         is_used = mention.type in ("technology", "pattern", "tool")
         if is_used and (purpose := pattern(_PURPOSE).match(text, mention.end)):
             yield purpose.span("name")

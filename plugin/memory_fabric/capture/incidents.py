@@ -1,6 +1,6 @@
-"""Fixes: failed commands, the changes made after the failure, and the successful run that followed.
-A command yields no record if it only reads or waits, was refused or interrupted, fails without an
-informative error, or passes without a changed file or a stated cause.
+"""Detection of fixes: a command fails, files are changed, and the command passes. No record results
+if the command only reads or waits, was refused or interrupted, or prints no informative error, if
+no file except documentation changed, or if the cause is not stated.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -50,16 +50,17 @@ class Failure(NamedTuple):
     files: tuple[str, ...] = ()  # changed since the failure
     cause: str = ""
     symptom: str = ""  # in the user's words
-    passes: bool = False  # another command for the same target passed
-    is_over: bool = False  # True if `passes`, or if an answer reports no failure
+    passes: bool = False  # the success of a similar command suggests that this one passes
+    is_over: bool = False  # `passes`, or the assistant reports that nothing fails any more
 
 
 def follow(
     steps: Iterable[Step], failing: Sequence[Failure] = (), passed: Sequence[Failure] = ()
 ) -> tuple[list[Failure], list[Failure]]:
     """Return the failures that these steps solve, and the failures that are open after the steps.
-    `failing` are the failures that were open before the steps. `passed` were solved just before;
-    they are returned first, with the cause if the next answer states it.
+    `failing` are the failures that were open before the steps. `passed` are failures solved shortly
+    before. They are returned first, with their cause if the assistant states it before the next
+    prompt or failure.
     """
     open_: list[Failure] = list(failing)
     solved = list(passed)
@@ -134,7 +135,7 @@ def report_in(asked: str) -> dict[str, Any]:
 
 
 def as_object(failure: Failure) -> dict[str, Any]:
-    """Return a failure as a JSON object, to be stored between two reads of the transcript."""
+    """Return a failure as a JSON object, which is stored until the transcript is read further."""
     return failure._asdict() | {"command": failure.command._asdict()}
 
 
@@ -158,7 +159,7 @@ def from_object(value: Mapping[str, Any]) -> Failure | None:
 
 def _ran(step: Step, open_: list[Failure], asked: str) -> tuple[list[Failure], list[Failure]]:
     """Return the failures that are open after a command, and the failures that it solved."""
-    # Redact before the command is split: a word alone does not show which option it belongs to.
+    # Redact before splitting: a secret is recognised only together with its option, as in `-p x`.
     command = command_in(without_secrets(step.command), step.place)
     if command is None or command.probes or not command.words:
         return open_, []

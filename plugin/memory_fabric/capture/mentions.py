@@ -51,7 +51,7 @@ class _Word(NamedTuple):
     end: int
     key: str
     first: bool  # the first word of a sentence
-    span: int  # the index of its pair of backticks, or -1
+    span: int  # the index of the backtick span that contains the word, or -1
 
 
 class Mention(NamedTuple):
@@ -112,7 +112,7 @@ def _prose_at(
         "component" if run[-1].lower() in _HEADS else ""
     )
     if not kind:
-        # The words around it may show that the name belongs to a person, company or place.
+        # The words before and after may show that this is the name of a person, company or place.
         before = [] if words[i].first else [word.text.lower() for word in words[max(0, i - 3) : i]]
         after = words[i + used].text.lower() if i + used < len(words) else ""
         kind = kind_of(run, before[::-1], after) or "technology"
@@ -143,7 +143,7 @@ def _span_at(
 
 
 def _name_at(words: list[_Word], i: int, known: Mapping[str, str]) -> tuple[str, int] | None:
-    """Return the longest known name at word `i`, else word `i` if it is a name; and its length."""
+    """Return the name at word `i` (preferably the longest known name) and its number of words."""
     run = _run(words, i)
     for used in range(len(run), 1, -1):
         if all(word.text.lower() in STOPWORDS for word in run[:used]):
@@ -226,7 +226,7 @@ def _meant_as_name(words: list[_Word], i: int, name: str) -> bool:
         return True
     follower = words[i + 1].text.lower() if i + 1 < len(words) else "is"
     if word.text.islower() and i and not name.isupper():
-        # A lower-case word is a name only as the object of "use": "Use poetry for dependencies".
+        # In lower case, the word is a name only as object of "use": "Use poetry for packages".
         ends = i + 1 == len(words) or words[i + 1].first or follower in _listed("after a tool")
         return words[i - 1].text.lower() in _TOOL_VERBS and ends and not word.first
     if name.isupper() or not word.text[0].isupper():
@@ -250,9 +250,9 @@ def _is_identifier(text: str) -> bool:
 
 
 def _component_at(words: list[_Word], i: int) -> tuple[str, int] | None:
-    """Return the component at word `i`, as in "all list endpoints", and its number of words."""
+    """Return the component at word `i` ("list endpoints" after "all"), and its number of words."""
     opener = words[i].text.lower()
-    # The component must begin at word `i`, after a word such as "all" or "the".
+    # Word `i` must be the first of the component, and follow a word such as "all" or "the".
     if i == 0 or opener in _VAGUE or opener in _HEADS or not opener.isalpha():
         return None
     before = words[i - 1].text.lower()
@@ -299,7 +299,7 @@ def aliases_in(text: str, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 
 def _is_short(short: str, name: str) -> bool:
-    """Return True if `short` is shorter, starts like the name, and has letters of it in order."""
+    """Return True if `short` abbreviates the name: same first letter, all letters in this order."""
     letters = [c for c in short.lower() if c.isalpha()]
     if not letters or len(short) > MAX_SHORT_CHARS or len(short) >= len(name) or " " in short:
         return False

@@ -34,7 +34,7 @@ _ENDINGS = (
     ("er", "e"), ("ers", "e"), ("ation", "e"), ("ness", ""), ("ment", ""), ("able", "e"),
     ("ion", "e"), ("n't", ""), ("'t", ""), ("'re", ""),
 )  # fmt: skip
-# A word before a replacement makes the replacement's article superfluous: "our a place office".
+# After words like "our", a replacement loses its article: not "our a place", but "our place".
 _DOUBLED = re.compile(
     r"\b(the|an?|our|my|your|their|this|that|every|each|customer|client|jump) "
     r"an? (place|host|company)\b",
@@ -52,7 +52,7 @@ class Token(NamedTuple):
 
 
 def of_person(text: str, entities: Sequence[Entity]) -> tuple[Entity, ...]:
-    """Return the entities of a text about the user, given the entities extracted from the text."""
+    """Add people, organisations, places and goals to a text's `entities`; remove wrong guesses."""
     text = one_line(text[:MAX_CHARS])
     personal: dict[str, Entity] = {}
     for kind in ("place", "person", "organisation", "goal"):
@@ -86,7 +86,7 @@ def of_person(text: str, entities: Sequence[Entity]) -> tuple[Entity, ...]:
 
 
 def _expression(name: str) -> re.Pattern[str]:
-    """Compile the single expression under the heading `name` in `person.txt`."""
+    """Return the compiled regular expression in the section `name` of `person.txt`."""
     return pattern(filled("person")[name][0])
 
 
@@ -130,7 +130,7 @@ def for_everybody(record: Record, memory: Memory) -> Record:
 
 
 def without_names(text: str) -> tuple[str, list[str]]:
-    """Return the text with certain names replaced by neutral words, and words that may be names."""
+    """Replace recognised names by neutral words; return the text, and words that may be names."""
     tokens: list[Token] = []
     before, last_end = ".", 0
     for match in _TOKEN.finditer(text):
@@ -192,7 +192,7 @@ def _cue(tokens: Sequence[Token], at: int) -> str:
 
 
 def _names(run: Sequence[Token], cue: str, after: str) -> list[tuple[int, int, str]]:
-    """Return the certain names in a run of words as (first index, last index, replacement)."""
+    """Return recognised names among capitalised words as (first index, last index, replacement)."""
     words = [_plain(token.text) for token in run]
     last = len(words) - 1
     skip = int(run[0].begins and last > 1 and _is_ordinary(words[0]))
@@ -239,7 +239,7 @@ def _places(words: Sequence[str]) -> list[tuple[int, int, str]]:
 
 
 def _unsure(run: Sequence[Token], named: set[int], after: str, is_english: bool) -> list[str]:
-    """Return the words in a run that may be names, with neighbouring words joined."""
+    """Return the words that may be names but were not recognised; adjacent words are joined."""
     words = [_plain(token.text) for token in run]
     if not listed("identifying_names", "terms").isdisjoint((after, *map(str.lower, words))):
         return []  # for example "the Strangler Fig pattern"

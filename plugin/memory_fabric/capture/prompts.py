@@ -1,6 +1,6 @@
-"""Detection of statements in the user's prompts; this module stores nothing. A sentence is *stated*
-if it has one of the forms in `stated_forms.txt`. A sentence is *heard* if the weights of its cues,
-set in `cues.txt`, add up to at least `ENOUGH`.
+"""Detection of statements in the user's prompts, without storing them. `stated` returns explicit
+statements, which match a form in `stated_forms.txt`. `heard` returns a sentence that may be a
+statement, because the weights of its cues in `cues.txt` add up to at least `ENOUGH`.
 """
 
 from collections.abc import Sequence
@@ -19,14 +19,14 @@ from memory_fabric.text import STOPWORDS, cut, one_line, stem, terms, words
 MAX_SENTENCE_CHARS, MAX_CHARS = 320, 400
 _SPECIFICATION_SENTENCES = 25
 _ANSWER_CHARS, _ANSWERS_CHARS = 200, 1200
-# The introduction to numbered answers has at most this many words, or a word of _ANSWERING.
+# An introduction to numbered answers has at most this many words or contains one of _ANSWERING.
 _LEAD_WORDS = 3
 _ANSWERING = ("answer", "question", "antwort", "respuesta", "réponse", "resposta", "答", "답")
 # Sentences are similar if they share at least this part of their content words.
 _SAME_FROM = 0.6
 _QUESTION_COSTS = 2.0
 _SHORTEST_CLAUSE = 8
-# Words without content, pronouns for other sentences' nouns, and nouns that make a pronoun clear.
+# Words without content, pronouns, nouns that make a pronoun clear ("this project"), CJK pronouns.
 _VAGUE, _PRONOUNS = listed("stated_forms", "vague"), listed("stated_forms", "pronouns")
 _WITH_NOUN, _DEICTIC = listed("stated_forms", "with a noun"), listed("stated_forms", "deictic")
 _GREETING = (
@@ -55,7 +55,7 @@ class Statement(NamedTuple):
 
 
 def heard(prompt: str) -> Heard | None:
-    """Return the sentence with the heaviest cues; None if too light, or if it contains a secret."""
+    """Return the likeliest statement in a prompt; None if there is none or it contains a secret."""
     if not may_hear(prompt) or spoken_to_memory(prompt):
         return None
     weighed = [(*_weighed(s.text.lower(), s.question), s.text) for s in _sentences(prompt)]
@@ -76,7 +76,7 @@ def said_again(sentence: str, earlier: Sequence[str]) -> int:
     count = 0
     for ends in map(typed_ends, earlier):
         lowered = ends.lower()
-        # Splitting is slow, so only a prompt with most of the words is split into sentences.
+        # Splitting is slow, so it is done only for prompts with most words of `sentence`.
         is_near = sum(word in lowered for word in content) >= _SAME_FROM * len(content)
         for said in segments(ends) if is_near else ():
             stems = _content(said.text)

@@ -31,11 +31,11 @@ def state(
     at: str = "",
     against: Sequence[Record] | None = None,
 ) -> tuple[Record | None, bool]:
-    """Store one record that was stated deliberately; return the stored record, and True if it is
-    new. The records `instead_of` are closed, if the trust allows it. Records that it contradicts
-    (`against`; by default, they are searched for) remain. An `echo` does not count as another
-    occurrence. `at` is the time of a past statement. The returned record is None if the statement
-    was forgotten, is too uncertain, or contains only a secret.
+    """Store a record that was stated deliberately; return the stored record, and True if it is new.
+    Close the records `instead_of`, if the provenance has enough trust. The records `against`, which
+    the new record contradicts, remain; by default they are searched for. With `echo`, a repetition
+    does not count as another occurrence. `at` is the time of a past statement. The returned record
+    is None if the statement was forgotten, is too uncertain, or is only a secret.
     """
     if "[redacted: " in record.what:
         from memory_fabric.redaction.redact import says_only_secrets  # imported if needed
@@ -83,7 +83,7 @@ def stated(
 
 
 def keep(memory: Memory, candidate: Record, provenance: Provenance) -> Record | None:
-    """Store a candidate that the user confirmed, with the user's prompt as its quotation."""
+    """Store a candidate that the user confirmed; the prompt it is from becomes its quotation."""
     text, type_, why = candidate.what, candidate.type, candidate.why
     statement_read = stated(memory, text, type=type_, why=why, alternatives=candidate.alternatives)
     record = candidate._replace(
@@ -115,13 +115,13 @@ def _learn_aliases(memory: Memory, record: Record, provenance: Provenance) -> No
 
 
 def joined_to_project(record: Record, memory: Memory) -> Record:
-    """Return a decision with the relation `project chose X` if it chooses X (BR-11)."""
+    """Add the relation `project chose X` to a decision for X (BR-11), and return the record."""
     if record.type != "decision" or memory.project is None or record.scope not in ("team", "local"):
         return record
     rejected = {name_key(a) for a in record.alternatives}
     things: list[str] = []
     for name in (entity.name for entity in record.entities if entity.type in CHOSEN_TYPES):
-        # Files and variables cannot be chosen, and an unknown capitalised word may name a person.
+        # A file or variable is not a choice, and an unknown capitalised word may name a person.
         is_file = "." in name and not name.endswith(".")
         is_no_thing = is_file or (name.isupper() and "_" in name) or name.lower() in STOPWORDS
         is_written_so = name.islower() or not name.replace(" ", "").isalpha()
@@ -137,5 +137,5 @@ def joined_to_project(record: Record, memory: Memory) -> Record:
 
 
 def kind_of(memory: Memory, record: Record) -> str:
-    """Return the kind of database ("user" or "project") for records of this record's scope."""
+    """Return which database stores records of this record's scope: "user" or "project"."""
     return "user" if record.scope in USER_SCOPES or memory.project is None else "project"

@@ -1,6 +1,6 @@
-"""The sentences of a text, without quoted and pasted material. Before a text is split, this
-plugin's own blocks, machine tags, comments, code blocks, quotations, logs, traces, diffs, tables
-and templates are removed, each in one pass without backtracking.
+"""Splitting of a text into sentences, without quoted and pasted material. Injected context of this
+plugin, tagged texts of clients, comments, code blocks, quotations, logs, traces, diffs, tables and
+templates are removed first, each in one pass without backtracking.
 """
 
 import re
@@ -12,11 +12,11 @@ from memory_fabric.patterns import exact
 from memory_fabric.text import one_line, without_injected
 
 MAX_CHARS = 65536
-# A longer sentence is pasted data, not a statement. Expressions that parse sentences need a limit.
+# A longer sentence is pasted data, not a statement. The limit also bounds the time for parsing it.
 MAX_SENTENCE_CHARS = 700
 _WRAPPED_FROM = 55  # minimum length of a line that an editor wrapped
 _WRAPPED_LOWER_FROM = 30  # minimum length if the next line is in lower case
-_QUOTED_FROM_WORDS = 9  # long quotations are others' text, shorter ones mostly names
+_QUOTED_FROM_WORDS = 9  # long quotations (others' text) are removed, short ones are mostly names
 # The marker by which `redact` replaces private text; it is not part of a statement.
 _PRIVATE = "[redacted: private]"
 _MACHINE_TAGS = " ".join(sections("segments")["machine tags"]).split()
@@ -44,7 +44,7 @@ def segments(text: str) -> list[Sentence]:
     text = without_injected(text[:MAX_CHARS].replace("\r\n", "\n").replace("\r", "\n"))
     text = text.replace("’", "'").replace("‘", "'")
     if "<" in text:
-        text = text.replace("`<private>`", "`private`")  # the tag is only mentioned
+        text = text.replace("`<private>`", "`private`")  # only mentions the tag
         text = _without_span(text, "<!--", "-->")
         for tag in _MACHINE_TAGS:
             for opening in (f"<{tag}>", f"<{tag} "):
@@ -71,7 +71,7 @@ def is_question(sentence: str) -> bool:
 
 
 def _without_span(text: str, opening: str, closing: str) -> str:
-    """Return the text without spans between these markers; an unclosed span extends to the end."""
+    """Remove all spans from `opening` to `closing`; an unclosed span extends to the end."""
     pieces: list[str] = []
     place = 0
     while (start := text.find(opening, place)) >= 0:
@@ -112,9 +112,9 @@ def _prose_lines(lines: list[str]) -> list[str]:
 
 
 def _in_paste(open_already: bool, line: str, prose: list[str]) -> bool:
-    """Return True if this line belongs to pasted text, which one of the last lines announces."""
+    """Return True if the line belongs to a paste that a line above announces ("this log:")."""
     has_text = bool(line.strip())
-    # The last non-blank line, followed by at most two blank lines.
+    # Of the three lines above, the last one that is not blank may announce a paste.
     last = next((said.strip().lower() for said in prose[-1:-4:-1] if said.strip()), "")
     if open_already:
         return has_text or not last
@@ -140,7 +140,7 @@ def _is_shown(line: str, bare: str) -> bool:
         return True
     digits = sum(map(str.isdigit, bare[:24]))
     if digits >= 8 and any(sign in bare[:24] for sign in ":/-") and bare[0] in "[(0123456789":
-        return True  # the line begins with a time
+        return True  # a log line, which begins with a time
     if bare[-1] in "{};" or bare.endswith(("=>", "});", "},", "],", '",')):
         return True
     if bare.startswith(("import ", "from ", "def ", "class ", "const ", "func ", "return ")):

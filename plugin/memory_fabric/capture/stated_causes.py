@@ -27,7 +27,7 @@ _FIRST_PERSON = r"^(?:i|we|now|all|everything|great|good|perfect|done)\b"
 
 
 def cause_in(said: str, about: str = "") -> str:
-    """Return the sentence that is called the cause, or certainly explains `about`; '' if none."""
+    """Return the sentence that states the cause, or else explains the error `about`; '' if none."""
     sentences = [sentence for sentence in sentences_in(said) if not sentence.endswith(_ASKING)]
     for sentence in sentences:
         introduced = pattern(_FOUND).match(sentence)
@@ -46,7 +46,7 @@ def cause_in(said: str, about: str = "") -> str:
 
 
 def admits_failure(said: str) -> bool | None:
-    """Return True if an answer reports a remaining failure, None if it plans more, else False."""
+    """Return True if an answer reports a remaining failure, None if work goes on, else False."""
     sentences = list(sentences_in(said))
     if any(_states("still wrong", s) and not _states("taken back", s) for s in sentences):
         return True
@@ -55,7 +55,7 @@ def admits_failure(said: str) -> bool | None:
 
 
 def account(said: str) -> str:
-    """Return an answer without code blocks and notes ("Noted fix: …", "Dropped: …")."""
+    """Return the prose of an answer, without code blocks and lines such as "Noted fix: …"."""
     lines, is_code = [], False
     for line in said.splitlines():
         if line.lstrip().startswith(("```", "~~~")):

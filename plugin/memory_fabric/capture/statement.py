@@ -13,15 +13,15 @@ from memory_fabric.models import GENERALIZABLE_FROM, Entity, Record, record_type
 from memory_fabric.patterns import pattern
 from memory_fabric.text import STOPWORDS, name_key
 
-# The confidence of records by origin: a deliberate statement; a note with the user's own words; a
-# plain statement in a prompt; the assistant's own note; a candidate. Records are stored from a
-# confidence of 0.5, shown in MEMORY.md from 0.7, and generalizable from 0.8.
+# Confidence by origin: PURPOSE for a deliberate statement, USER_NOTE for a note with the user's
+# words, STATED for a plain statement in a prompt, NOTE for another note, CANDIDATE for a candidate.
+# Records are stored from 0.5, shown in MEMORY.md from 0.7, and may be generalizable from 0.8.
 PURPOSE, USER_NOTE, STATED, NOTE, CANDIDATE = 0.9, 0.85, 0.75, 0.6, 0.4
 # The confidence of records that hooks derive from events: fixes and session summaries.
 BASE = 0.5
-# A reason raises the confidence by REASON_STEP, but keeps LEAST_DISTANCE from the next class.
+# A reason raises the confidence by REASON_STEP, at most to LEAST_DISTANCE below the next origin.
 REASON_STEP, LEAST_DISTANCE = 0.05, 0.01
-# The first type word in the text decides; of two at the same position, the earlier in this list.
+# Types that words in the text indicate. The first word decides; at equal places, this order does.
 _MARKED_TYPES = "preference decision constraint solution blocker antipattern problem".split()
 # The thing that failed precedes the verb: "Offset pagination caused timeouts".
 _FAILED = (
@@ -34,7 +34,7 @@ _FAILED = (
 
 
 def with_reason(of_class: float, has_reason: bool) -> float:
-    """Return the confidence for a class of records, slightly higher for records with a reason."""
+    """Return the confidence `of_class`, raised slightly if the record has a reason."""
     above = [c for c in (PURPOSE, USER_NOTE, STATED, NOTE) if c > of_class]
     most = min(above) - LEAST_DISTANCE if above else 1.0
     return round(min(of_class + REASON_STEP * has_reason, most), 2)
@@ -49,9 +49,9 @@ def statement(
     known: Mapping[str, str] = {},
     base: float = PURPOSE,
 ) -> Record:
-    """Return the record of a text, without id and provenance. Arguments override what the text
-    says. `type` may be an alias (`rule`, `fact`, `fix`, `open`). `known` maps the `name_key` of
-    existing entities to their names. `base` is the confidence if the record has no reason.
+    """Return the record of a text, without id and provenance. Arguments override the type, reason
+    and alternatives in the text. `type` may be an alias (`rule`, `fact`, `fix`, `open`). `known`
+    maps `name_key` values of existing entities to names. `base` is the confidence without a reason.
     """
     reason, over = reason_and_alternatives(text)
     why = why or reason

@@ -17,14 +17,14 @@ MAX_PLACES = 3
 
 
 class Unread:
-    """Counts the `sentences` that could not be parsed; `places` are the failed lines of code."""
+    """Counts the `sentences` that could not be parsed, and collects the code lines that failed."""
 
     def __init__(self) -> None:
         self.sentences = 0
         self.places: dict[str, None] = {}
 
     def attempt(self, default: Any, work: Callable[..., T], *given: Any) -> T:
-        """Return the result of `work(*given)`; if that fails, count this and return `default`."""
+        """Return `work(*given)`. If it raises one of FAULTS, count it and return `default`."""
         try:
             return work(*given)
         except FAULTS as error:

@@ -61,7 +61,7 @@ def listing() -> typer.Typer:
     """Build the application for `--help`, with names and summaries; it imports no command."""
     app = _bare(rendered=False)
     for command in COMMANDS:
-        # The placeholder is never called: to run a command, `main` builds another application.
+        # The empty function is never called, because `main` runs commands with `build` instead.
         app.command(command.name, help=command.says)(lambda: None)
     return app
 

@@ -53,7 +53,7 @@ ANSWER = (
 PARAPHRASE = "The orders test has a TimeoutError again. What was it last time?"
 UNRELATED = "Which colour would you paint a garden shed?"
 CORRECTION = "No, we use PostgreSQL for the analytics DB: we need window functions."
-# The correction refers to the memory that it replaces by the id in the hook's cue.
+# `{id}` stands for the id of the memory to replace, which the output of the prompt hook contains.
 NOTED_CORRECTION = (
     "Changed.\n\n"
     "Noted decision: The analytics DB uses PostgreSQL. Why: we need window functions. "
@@ -62,13 +62,13 @@ NOTED_CORRECTION = (
 AGENT = "database-engineer"
 AGENT_TASK = "Write the migration for the analytics tables."
 
-# Phrases of memories; each of them must appear in a session's context.
+# Phrases by which a claim recognises a memory in the context that a session is given.
 RULED, DECIDED, LESSON = "Never start the dev server", "uses MongoDB", "page by cursors"
 CHOSEN, REASON = "uses PostgreSQL", "window functions"
 
 LABEL_WIDTH = 8
 BOLD, DIM, GREEN, CYAN, YELLOW, RED = "1", "2", "32", "36", "33", "31"
-# After a session, a detached process makes a backup: how long and how often to check for it.
+# Seconds to wait for the backup after a session (made by a detached process), and between checks.
 BACKUP_WAIT_S, POLL_S = 5.0, 0.05
 TOLD = "memory"
 
@@ -101,7 +101,7 @@ class Demo:
         self._monday()
         self._look_back(self._tuesday())
         for line in self.sandbox.log():
-            if OUT_OF_TIME not in line:  # not a failure: a later event completes the work
+            if OUT_OF_TIME not in line:  # a later hook completes work that ran out of time
                 self._claim(False, f"the hooks' log is empty: {line}")
         return not self.failed
 
@@ -138,7 +138,7 @@ class Demo:
         self._claim(is_noted, "Both notes are kept, each with a notice for you")
 
     def _tuesday(self) -> str:
-        """Play the session that corrects Monday's decision; return the new record's id, or ''."""
+        """Run Tuesday's session, which corrects Monday's decision; return the new id, or ''."""
         _heading("Tuesday, in a new session, before the first prompt")
         start = self._run_hook("SessionStart", TUESDAY, source="startup")
         settings = self.sandbox.settings()
@@ -241,7 +241,7 @@ def main() -> int:
         off = "MEMORY_FABRIC turns it off in this shell. " if not sandbox.settings().reads else ""
         say(f"The demo failed. {off}`memory-fabric doctor` says what is wrong.", RED)
         return 1
-    # In a clone, scripts/package must create the folder to install from (see README).
+    # In a clone, scripts/package must first build the folder that is installed (see README).
     is_clone = os.path.exists(os.path.join(root, "scripts", "package"))
     first = "scripts/package dist/memory-fabric, then" if is_clone else ""
     say(f"Nothing is left behind. To install it: {first}".rstrip())

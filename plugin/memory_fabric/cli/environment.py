@@ -22,7 +22,7 @@ REPAIR_DOMAINS = (
 
 
 def settings() -> Settings:
-    """Return the settings that a hook would have in this folder. Raises BadInput."""
+    """Return the settings of this shell and folder, the same as for hooks. Raises BadInput."""
     home = home_path(os.environ)
     above = home
     while not os.path.lexists(above):

@@ -30,7 +30,7 @@ REMEDIES: dict[type[OSError] | int, str] = {
     errno.ENOSPC: "Free some disk space, and try again.",
     errno.EROFS: "The file system is read-only: set MEMORY_FABRIC_HOME to another folder.",
 }
-ARGUMENTS = "MEMORY_FABRIC_ARGUMENTS"  # all arguments of a command restarted with hidden ones
+ARGUMENTS = "MEMORY_FABRIC_ARGUMENTS"  # passes on the arguments that a restart hides
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -39,11 +39,11 @@ def main(arguments: list[str] | None = None) -> int:
     if argv[:1] in (["team"], ["serve"], ["sync"]):
         argv = _hidden(argv)
     closed = sys.stdout is None
-    # Open streams that are closed; otherwise a file opened later could get their descriptor.
+    # Replace missing streams by /dev/null, or a file opened later could get their descriptor.
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - stays open
-    # Other programs often start these three commands, which need no setup of the command line.
+    # Programs start these three commands often, so skip what only other commands need.
     if len(argv) == 1 and argv[0] in ("hook", "mcp", "statusline"):
         from memory_fabric.cli.commands import programs
 
@@ -65,7 +65,7 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except OSError as error:
-        where = str(error.filename2 or error.filename or "")  # filename2: target of a link or move
+        where = str(error.filename2 or error.filename or "")  # for links and moves, the target
         reason = error.strerror or str(error)
         helps = REMEDIES.get(type(error)) or REMEDIES.get(error.errno or 0, DOCTOR)
         text = f"{where + ': ' if where else ''}{reason.rstrip('.')}."
@@ -78,7 +78,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _hidden(argv: list[str]) -> list[str]:
-    """Return the arguments; restart first if process lists would show secrets among them."""
+    """Return the arguments; restart first if this is needed to hide secrets from process lists."""
     import re  # imported late: hooks and the MCP server do not need it
 
     if ARGUMENTS in os.environ:
@@ -102,16 +102,16 @@ def _run(argv: list[str]) -> int:
     if COMPLETING in os.environ:
         from typer.completion import completion_init  # type: ignore[attr-defined]
 
-        completion_init()  # from now on, app() prints completions
-        # Hide errors while the user is still typing.
+        completion_init()  # app() then prints completions
+        # Hide errors, which would be printed into the line that the user is typing.
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - until the process ends
-        # The script of `completion` sets one of these variables to the words typed so far.
+        # The shell's completion script passes the words typed so far in one of two variables.
         line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""
         words = line.split()[1:]
     first = next((word for word in words if not word.startswith("-")), "")
     names = [c.name for c in COMMANDS if c.name == first]
     app = build(names) if names else listing()
-    if first == "keep":  # "keep id" is for the chat
+    if first == "keep":  # only a prompt in the chat can be "keep ID"
         text = "In a shell it is review --holds ID, or candidates --keep ID for what was heard."
         return _say(argv, WRONG_USE, "keep is no command.", text, first)
     helps = f"See {' '.join(['memory-fabric', *names])} --help."
@@ -119,7 +119,7 @@ def _run(argv: list[str]) -> int:
         code = app(argv, prog_name="memory-fabric", standalone_mode=False)
     except typer.TyperException as error:
         text = error.format_message().replace("Value error, ", "").rstrip()
-        text = text if text.endswith((".", "?", ")")) else text + "."  # ")" ends a list of choices
+        text = text if text.endswith((".", "?", ")")) else text + "."  # choices end with ")"
         [name, *_] = getattr(getattr(error, "param", None), "opts", None) or [""]
         return _say(argv, WRONG_USE, text, helps, getattr(error, "option_name", name))
     except typer.Abort:

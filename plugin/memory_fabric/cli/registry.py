@@ -14,12 +14,12 @@ class Command(NamedTuple):
 
     @property
     def function(self) -> str:
-        """The name of its function; the names of some commands are Python keywords."""
+        """The name of the command's function; it differs if the command is a Python keyword."""
         return {"import": "import_file"}.get(self.name, self.name)
 
     @property
     def says(self) -> str:
-        """The first line of its docstring, read from the source so that nothing is imported."""
+        """The first line of the function's docstring, read from the source to import nothing."""
         path = os.path.join(os.path.dirname(__file__), *self.module.split(".")) + ".py"
         with open(path, encoding="utf-8") as source:
             text = source.read()

@@ -33,14 +33,14 @@ PLAIN_WIDTH = 200
 COLUMN_GAP, MIN_LAST_WIDTH = 2, 20
 # Values that count as empty: a table with one row omits an optional column with such a value.
 NOTHING_SAID = frozenset(("", "—", "0", "0.00"))
-# Seconds until a progress bar appears, and between lines of progress without a terminal.
+# Seconds until a progress bar appears, and, without a terminal, between lines that show progress.
 DELAY_S, LINE_EVERY_S = 0.5, 5.0
 # Seconds after which a command that has printed nothing yet reports what it is doing.
 PATIENCE_S = 2.0
 
 
 def console() -> Console:
-    """Return a rich console: coloured and as wide as the terminal; without one, plain and wide."""
+    """Return a rich console; without a terminal, it has PLAIN_WIDTH columns and no colours."""
     from rich.console import Console
 
     width = None if sys.stdout.isatty() else PLAIN_WIDTH
@@ -70,7 +70,7 @@ def lines(texts: Iterable[str], style: str = "") -> None:
 
 
 def block(text: str) -> None:
-    """Print a block of memories in the form that sessions receive; `text` must be neutralised."""
+    """Print a block of memories as sessions receive it; tags in `text` must be escaped already."""
     console().print(_without_controls(text), soft_wrap=True)
 
 
@@ -137,7 +137,7 @@ def rows(lines: Iterable[Row], indent: int = 2) -> None:
 
 
 def facts(*pairs: tuple[str, str]) -> None:
-    """Print names and values, one pair per line; pairs with an empty value are skipped."""
+    """Print (name, value) pairs, one per line; skip pairs with an empty value."""
     rows(((styled(name, "dim"), value) for name, value in pairs if value), indent=0)
 
 
@@ -167,7 +167,7 @@ def confirm(question: str, yes: bool) -> None:
 
 
 def printable(text: str) -> str:
-    """Remove control characters from a text, and disarm tags that could mislead a model."""
+    """Remove control characters from a text, and escape tags that could mislead a model."""
     return _without_controls(neutralised(text))
 
 
@@ -204,7 +204,7 @@ def open_page(address: str) -> bool:
 
 @contextmanager
 def progress_bar(what: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], None] | None]:
-    """Yield a function that shows progress, given (done, total); yield None if `quiet`."""
+    """Yield a function of (done, total) that updates a progress bar; yield None if `quiet`."""
     if quiet:
         yield None
         return

@@ -20,7 +20,7 @@ RESULT, FAILURE = "PostToolUse", "PostToolUseFailure"
 
 
 def adapt(event: Event, key: str) -> Event:
-    """Translate a client's event into Claude Code's format; for an empty prompt, the name is ''."""
+    """Return the event in Claude Code's format; its name is '' if the prompt is empty (ignored)."""
     client = client_of(key)
     raw = dict(event.raw)
     for name, known in client.fields.items():
@@ -42,7 +42,7 @@ def adapt(event: Event, key: str) -> Event:
 
 
 def settings_for(settings: Settings, event: Event, environ: Mapping[str, str]) -> Settings:
-    """Return the settings of a client's session; `attended` is False if a program wrote prompts."""
+    """Return the settings for a client's session; `attended` is False if a program runs it."""
     client = event.client
     folder = environ.get(client.project_variable, "") if client.project_variable else ""
     head = head_of(client.transcripts, event.transcript_path)
@@ -125,6 +125,6 @@ def encoded(client: Client, event_name: str, reply: Reply) -> bytes:
 
 
 def _in_a_shell(text: str) -> str:
-    """Replace skills in a text with shell commands, because only Claude Code has skills."""
+    """Replace skill names (`/memory-fabric:…`) by shell commands: only Claude Code has skills."""
     text = text.replace("/memory-fabric:memory ", "memory-fabric ")
     return text.replace("/memory-fabric:", "memory-fabric ")

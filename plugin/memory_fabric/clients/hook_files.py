@@ -27,11 +27,11 @@ class HookFile(NamedTuple):
     name: str  # the hooks file's path in this folder
     todo: str  # instructions for what the user must do next
     events: tuple[str, ...] = ()  # events supported beyond COMMON_EVENTS (Claude Code's names)
-    per_second: int = 1  # timeout units per second: 1000 for milliseconds; 0: write no timeouts
+    per_second: int = 1  # units of a timeout per second (1000: milliseconds); 0: no timeouts
     most_s: Mapping[str, int] = {}  # maximum timeout for each event
-    flat: bool = False  # the file lists hooks without groups, and has a version
+    flat: bool = False  # Cursor's format: a version number, and no groups of hooks
     has_server: bool = False  # the file also lists the MCP servers
-    is_run: bool = False  # tests with the real client exist
+    is_run: bool = False  # True if the hooks were tested with the real client
 
 
 # Events that every client with a hooks file supports.
@@ -127,7 +127,7 @@ def changes(client: str, home: str, path: str, root: str, *, mcp: bool) -> list[
         text = f"{path} has a server named {SERVER} already; nothing was changed."
         raise BadInput("--client", text, remedy="Remove or rename it, or add --no-mcp.")
     server = {**set_up.server_of(root), "env_vars": VARIABLES}
-    # TOML has the same syntax as JSON for strings and for lists of strings.
+    # JSON strings and JSON lists of strings are also valid TOML.
     lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in server.items()]
     gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
     block = f"{gap}{BEGIN}[{TABLES}.{SERVER}]\n{''.join(lines)}{END}"
@@ -150,7 +150,7 @@ def hooks(client: str, root: str) -> dict[str, list[Any]]:
     """Return the hook groups for a client, keyed by the client's own names of events."""
     file, row = FILES[client], CLIENTS[client]
     own_names = {known: name for name, known in row.events.items()}
-    tools: dict[str, list[str]] = {}  # Claude Code's tool names, each with the client's names
+    tools: dict[str, list[str]] = {}  # the client's tool names, keyed by Claude Code's name
     for name, known in row.tools.items():
         tools.setdefault(known, []).append(name)
     own: dict[str, list[Any]] = {}

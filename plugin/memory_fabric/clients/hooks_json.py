@@ -1,6 +1,6 @@
-"""Edit a client's JSON file to add memory-fabric's hooks or server, or to remove only them.
+"""Add memory-fabric's hooks or MCP server to a client's JSON file, or remove them again.
 
-All other bytes, and so the user's formatting, remain unchanged.
+The rest of the file, including the user's formatting, stays byte for byte the same.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LAUNCHER = "/hooks/launch"
 PROGRAM = "/bin/memory-fabric"
 # The launcher on Windows, where a hook's command runs Python with this file as an argument.
 LAUNCH_FILE = "/hooks/launch.py"
-# The paths of every installation's launcher and program contain this text.
+# Identifies memory-fabric's commands: the paths of all installations contain this text.
 OUR_MARK = "memory-fabric"
 
 # A predicate that returns True if a command is memory-fabric's.
@@ -39,7 +39,7 @@ class Part(NamedTuple):
     opened: int = 0
 
     def member(self, *names: str) -> Part | None:
-        """Return the member at the path `names`; of several members with a name, the last one."""
+        """Return the member at the path `names`; if a name is repeated, the last member with it."""
         part: Part | None = self
         for name in names:
             part = part and next((p for p in reversed(part.parts) if p.name == name), None)
@@ -103,7 +103,7 @@ def with_hooks(done: Edited, groups: Mapping[str, list[Any]], path: str) -> Edit
 
 
 def without_hooks(done: Edited, ours: IsOurs, path: str) -> Edited:
-    """Remove hooks whose command passes the test `ours`, and lists and objects left empty."""
+    """Remove the hooks whose command passes the test `ours`, then lists and objects left empty."""
     while True:
         root = read(done.text, path)
         own = (
@@ -167,9 +167,9 @@ def read(text: str, path: str) -> Part:
 
 
 def ours_test(end: str, *known: str) -> IsOurs:
-    """Return a predicate that accepts the `known` commands and the commands of any installation.
+    """Return a predicate that accepts the commands of all memory-fabric installations and `known`.
 
-    `end` is LAUNCHER for commands of hooks, and PROGRAM for commands of servers.
+    `end` is the end of the command's path: LAUNCHER for hooks, PROGRAM for servers.
     """
 
     def is_ours(command: str) -> bool:
@@ -202,7 +202,7 @@ def _hooks(group: Part) -> tuple[Part, ...]:
 
 
 def _command(value: Any) -> str:
-    """Return the command of a hook or server; if Python runs the launcher, the launcher's path."""
+    """Return a hook's or server's command, or the path of launch.py if it is an argument."""
     if not isinstance(value, dict):
         return ""
     words = value.get("args")
@@ -245,7 +245,7 @@ def inserted(text: str, container: Part, value: Any, name: str = "") -> Edit:
 
 
 def removed(text: str, *chain: tuple[Part, Part]) -> Edit:
-    """Return the edit that removes a value, its comma, and containers that would become empty.
+    """Return the edit that removes a value with its comma, and any container that this empties.
 
     `chain` contains pairs of a container and the part to remove from it, innermost container first.
     """

@@ -1,8 +1,8 @@
-"""Write hooks and the MCP server to a client's files, and restore the files byte for byte.
+"""Add hooks and the MCP server to a client's files, and restore the files byte for byte later.
 
-A manifest (`setup.json`) lists everything that setup changed outside the home. For an edited file,
-it stores the edits and a checksum, but not the file's text, which may contain keys. For a link, it
-stores the path. For both, it stores the folders that setup created.
+A manifest (`setup.json`) lists everything that setup changed outside memory's home. For an edited
+file, it stores the edits and a checksum, but not the text, which may contain secrets. For a link,
+it stores the path. Each entry also lists the folders that setup created.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ VARIABLE = "${CLAUDE_PLUGIN_ROOT}"
 MAX_BYTES = 16 << 20
 LINK_NAME = "memory-fabric"
 PROGRAM = os.path.join("bin", LINK_NAME)
-# A text in each file that setup writes as a whole, by which setup recognises such a file later.
+# Setup recognises a file that it wrote as a whole by this text in the file.
 OWN_FILE = b"Written by memory-fabric setup"
 NOTE = "setup.json"
 TEXTS = ("path", "kind", "command", "checksum")
@@ -30,7 +30,7 @@ HOOKS, SERVER, LINK, FILE, CODEX = "hooks", "server", "link", "file", "codex"
 
 
 class Mark(NamedTuple):
-    """A manifest entry: a file or link that setup wrote, with the data needed to undo this."""
+    """A manifest entry: a file or link that setup wrote, and the data needed to undo the change."""
 
     path: str
     kind: str
@@ -41,7 +41,7 @@ class Mark(NamedTuple):
     folders: tuple[str, ...] = ()
 
     def is_of(self, path: str) -> bool:
-        """Return True if the entry is for this file (under any of its paths) or for this link."""
+        """Return True if the entry is for `path`; a file also matches by any other path to it."""
         if self.path == path:
             return True
         return self.kind != LINK and os.path.realpath(self.path) == os.path.realpath(path)
@@ -111,10 +111,10 @@ def with_hooks(
     has_version: bool = False,
     has_server: bool = False,
 ) -> Change:
-    """Return the change that adds the hooks to a settings file, replacing another installation's.
+    """Return the change that adds the hooks to a settings file, replacing any memory-fabric hooks.
 
-    By default, `groups` are Claude Code's hooks; {} adds none. `has_version` also adds the format's
-    version, and `has_server` the MCP server. Raises OSError, and BadInput for an invalid file.
+    `groups` defaults to Claude Code's hooks; {} adds none. `has_version` adds the version number
+    that Cursor requires, and `has_server` the MCP server. Raises OSError; BadInput for a bad file.
     """
     command, server = launcher(root), server_of(root)
     hooks = hook_groups(root) if groups is None else dict(groups)
@@ -155,7 +155,7 @@ def without_hooks(home: str, path: str, root: str) -> Change:
 
 
 def may_hold_hooks(path: str) -> bool:
-    """Return True if a file contains the launcher's path, even if the manifest omits the file."""
+    """Return True if a file contains the launcher's path, perhaps in a hook added by hand."""
     return os.path.isfile(path) and hooks_json.LAUNCHER.encode() in (_bytes_of(path) or b"")
 
 
@@ -183,7 +183,9 @@ def without_file(home: str, path: str, root: str) -> Change:
 def added(
     bare: Change, put: Callable[[Edited], Edited], mark: Mark, *, empty: str = EMPTY
 ) -> Change:
-    """Return the change `bare` with more edits from `put`; an empty file starts with `empty`."""
+    """Return a change that first makes the change `bare` and then the edits of `put`. If the file
+    is empty, `put` receives the text `empty`. `mark` is the manifest entry, to be completed.
+    """
     text = "" if bare.after is None else text_of(bare.after, bare.path)
     is_filled = text.strip() or text == empty
     done = put(Edited(text) if is_filled else Edited(text).then(Edit(0, text, empty)))
@@ -194,7 +196,9 @@ def added(
 
 
 def taken(home: str, path: str, take: Callable[[Edited], Edited]) -> Change:
-    """Plan to restore a file, or to apply `take` if it was edited. Raises BadInput, OSError."""
+    """Return the change that undoes setup's edits in a file. If the file was edited since, `take`
+    removes memory-fabric's entries instead. Raises BadInput, OSError.
+    """
     before = _bytes_of(path)
     if before is None:
         return Change(path, None, None)
@@ -221,7 +225,7 @@ def apply(home: str, change: Change) -> None:
             raise changed
         made = _missing_folders(os.path.dirname(path))
         if mark:
-            # Folders above this file may be listed only in the entries of other files.
+            # Setup may have created folders above this file for other files. Include them.
             others = (folder for other in marks(home) for folder in other.folders)
             above = {f for f in others if mark.path.startswith(os.path.join(f, ""))}
             folders = sorted({*mark.folders, *above, *made})  # parents before children
@@ -270,7 +274,7 @@ def _checksum(contents: bytes) -> str:
 
 
 def with_link(home: str, folder: str, root: str) -> tuple[str, bool]:
-    """Create a command link in `folder`; return (path, True if new). Raises BadInput, OSError."""
+    """Symlink `memory-fabric` into `folder`; return (path, is_new). Raises BadInput, OSError."""
     if os.name != "posix":
         text = "Windows makes no links without a right of their own."
         raise BadInput("--shell", text, remedy=f"Add {os.path.join(root, 'bin')} to your PATH.")
@@ -357,7 +361,7 @@ def _remove_empty(folders: tuple[str, ...]) -> None:
 
 
 def _note(home: str, path: str, *new: Mark, keeps: bool = False) -> None:
-    """Save new manifest entries for a path; replace its other entries unless `keeps` is set."""
+    """Replace a path's manifest entries by `new`; with `keeps`, also keep the old entries."""
     if not new and not _marks_of(home, path):
         return
     note = os.path.join(home, NOTE)

@@ -13,11 +13,11 @@ from memory_fabric.store import files
 
 PLUGIN = "memory-fabric"
 USER, PROJECT, LOCAL = "user", "project", "local"
-# Every command that starts memory-fabric's hooks contains this, with or without the plugin.
+# Every command that starts memory-fabric's hooks contains this path, in the plugin or elsewhere.
 LAUNCHER = "hooks/launch"
 # The path of the package, relative to the folder that contains the launcher's `hooks`.
 SOURCE = os.path.join("plugin", "memory_fabric")
-# The command or the arguments of memory-fabric's server contain one of these texts.
+# A server is memory-fabric's if its command or one of its arguments contains one of these texts.
 OUR_MARKS = ("memory-fabric", "memory_fabric")
 # Larger files are not read. Claude Code's state file grows with the session history.
 MAX_CONFIG_BYTES = 16 << 20
@@ -33,7 +33,7 @@ class Layer(NamedTuple):
 
 
 class ByHand(NamedTuple):
-    """A memory-fabric hook in a settings file: its event, its command, and the file's path."""
+    """A hook of memory-fabric in a settings file, added there by `setup` or by hand."""
 
     event: str
     command: str
@@ -61,7 +61,7 @@ def layers(settings: Settings) -> list[Layer]:
     listed: list[Layer] = []
     for scope, path in paths:
         if any(os.path.realpath(path) == os.path.realpath(layer.path) for layer in listed):
-            continue  # In the user's home, two scopes have the same file.
+            continue  # If the project is the user's home, both scopes use the same file.
         values, broken = _state(path), False
         if not values:  # either an empty object or invalid
             try:
@@ -74,7 +74,7 @@ def layers(settings: Settings) -> list[Layer]:
 
 
 def plugins(layers: list[Layer]) -> dict[str, tuple[bool, str]]:
-    """Map each name of the plugin to its state (enabled or not) and the settings file with it."""
+    """Map each `memory-fabric@<marketplace>` in the settings to (is enabled, path of the file)."""
     return {
         name: (on is not False, layer.path)
         for layer in layers
@@ -84,7 +84,7 @@ def plugins(layers: list[Layer]) -> dict[str, tuple[bool, str]]:
 
 
 def hooks_by_hand(layers: list[Layer]) -> list[ByHand]:
-    """Return memory-fabric's hooks in the settings files, without the launcher's arguments."""
+    """Return memory-fabric's hooks in settings files; `command` omits the launcher's arguments."""
     return [
         ByHand(event, command.removesuffix(" rules").removesuffix(" fixes"), layer.path)
         for layer in layers
@@ -143,7 +143,7 @@ def servers(settings: Settings, layers: list[Layer]) -> list[Server]:
 
 
 def is_our_server(name: str, settings: Settings) -> bool:
-    """Return True if a server, named as in tool names, is memory-fabric's."""
+    """Return True if `name`, the server's part of a tool name, is a server of memory-fabric."""
     return any(s.ours and _slug(s.name) == _slug(name) for s in servers(settings, []))
 
 
@@ -158,7 +158,7 @@ def installed(config_dir: str) -> dict[str, list[Mapping[str, Any]]]:
 
 
 def lost_folders(config_dir: str, name: str) -> list[str]:
-    """Return the missing folders that an installed plugin (`plugin@source`) needs."""
+    """Return the missing folders from which the client loads a plugin (`plugin@marketplace`)."""
     sources = _state(os.path.join(config_dir, "plugins", "known_marketplaces.json"))
     folders = [entry.get("installPath") for entry in installed(config_dir).get(name, [])]
     folders.append(_table(sources, name.partition("@")[2]).get("installLocation"))

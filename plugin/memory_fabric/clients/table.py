@@ -1,7 +1,7 @@
 """The table of supported clients, each with its traits (`memory_fabric.client`).
 
-The rows of Codex CLI (0.169.0) and Qwen Code (0.24.4) are measured; the others are taken from
-documentation. Only Claude Code has a memory file into which this package writes records.
+The rows of Codex CLI (0.169.0) and Qwen Code (0.24.4) were checked with these programs; the others
+follow documentation. Only Claude Code has a memory file into which this package writes records.
 """
 
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from memory_fabric.client import CLAUDE_CODE, Client
 from memory_fabric.models import CLIENT
 
-# Claude Code's names for tools of Gemini CLI and Qwen Code; `replace` has been renamed `edit`.
+# Claude Code's names for tools of Gemini CLI and Qwen Code. `replace` is an old name of `edit`.
 GEMINI_TOOLS = {"run_shell_command": "Bash", "write_file": "Write", "replace": "Edit"}
 GEMINI_TOOLS |= {"edit": "Edit", "read_file": "Read", "agent": "Agent", "task": "Task"}
 GEMINI_TOOLS |= {"ask_user_question": "AskUserQuestion"}
@@ -29,8 +29,8 @@ CLIENTS: Mapping[str, Client] = {
     client.key: client
     for client in (
         CLAUDE_CODE,
-        # Codex accepts neither additional keys nor a question before a tool call. Its `apply_patch`
-        # counts as an edit of the files in the patch.
+        # Codex rejects unknown keys in replies, and hooks cannot make it ask the user before a tool
+        # call. Its `apply_patch` counts as an edit of the files in the patch.
         _client("codex", "Codex")._replace(
             transcripts="codex",
             tools={"apply_patch": "Edit", "spawn_agent": "Agent"},

@@ -17,19 +17,19 @@ from memory_fabric.store.conversations.prompts import BY_MACHINE, CHOSEN, TYPED
 
 # The maximum size of one reading, and of one line; longer lines are skipped and counted as bad.
 MAX_BYTES = MAX_LINE_BYTES = 8 << 20
-# How much is read to find a session's head: the client may store much of its state before it.
+# How much is read to find a session's `Head`, which may come after other data of the client.
 MAX_HEAD_BYTES, MAX_HEAD_LINES = 2 << 20, 200
 # The size of the chunks when a file is read backwards from its end.
 TAIL_BYTES = 128 << 10
-# The number of bytes of an overlong line to skip at a time, and at most in one event.
+# An overlong line is skipped in chunks of SKIPPED_BYTES, at most MAX_SKIPPED_BYTES per reading.
 SKIPPED_BYTES, MAX_SKIPPED_BYTES = 1 << 20, 256 << 20
 MISSING, UNREADABLE, REPLACED = "missing", "unreadable", "replaced"
 # Flags of entries that are not part of the conversation, or that repeat parts of it.
 SKIPPED_FLAGS = ("isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage")
-# MARKS are the fields that show who wrote an entry's prompt, with their values for a person or for
-# a program acting for a person. Any other value means a machine. A prompt without these fields
-# counts as a person's only up to the release MEASURED, the newest in which the fields were checked
-# (scripts/contract).
+# MARKS are the fields that show who wrote a prompt, with their values for a person or for a program
+# acting for a person. Any other value means an automatic prompt. A prompt without these fields
+# counts as a person's only if the client's release is at most MEASURED, the newest release in which
+# the fields were checked (scripts/contract).
 MEASURED = (2, 1, 332)
 MARKS = {
     "promptSource": ("typed", "queued", "sdk", "suggestion_accepted"),
@@ -70,8 +70,8 @@ class Turn(NamedTuple):
     is_sidechain: bool = False
     tools: tuple[ToolUse, ...] = ()
     results: tuple[ToolResult, ...] = ()
-    # The session that wrote the entry. A fork's transcript begins with copies of its parent's
-    # entries; among these copies, only the assistant's entries still have the parent's id.
+    # The id of the session that wrote the entry. A forked session's transcript begins with copies
+    # of its parent's entries, but only the assistant's still have the parent's id.
     session: str = ""
     origin: str = TYPED  # who wrote a user's turn: TYPED, CHOSEN or BY_MACHINE
     answers: tuple[str, ...] = ()  # the user's typed replies to the assistant's questions
@@ -96,7 +96,7 @@ class Reading(NamedTuple):
 
 
 class Head(NamedTuple):
-    """A session's id, first folder, start (ISO 8601), agent type, and whether it is attended."""
+    """A session's id, start folder and time (ISO 8601), agent type, and whether it is attended."""
 
     session: str
     folder: str
@@ -151,13 +151,13 @@ def read_on(
     sidechain: bool = False,
     parse: Parse | None = None,
 ) -> Reading:
-    """Read a transcript from byte `offset`, or from its start if `mark` does not match the file.
+    """Read a transcript from byte `offset`, or from its start if `mark` shows a replaced file.
 
     Reads about `max_bytes` of the file and `max_said` characters of text, or less if the event's
-    deadline passes. If a limit is reached, the reading ends before the last prompt, so that the
-    prompt and its answer are not separated, unless no turn would remain. An incomplete last line is
-    left for the next reading. A line longer than MAX_LINE_BYTES is skipped and counted as bad.
-    `sidechain` includes turns of subagents; `parse` is the parser of another client's format.
+    deadline passes. If a size limit is reached, the last prompt is left for the next reading, so
+    that it stays with its answer, unless it is the first turn. An incomplete last line is left,
+    too. A line longer than MAX_LINE_BYTES is skipped and counted as bad. `sidechain` includes turns
+    of subagents. `parse` is the parser of another client's format.
     """
     try:
         with files.open_regular(path) as file:
@@ -182,7 +182,7 @@ def _mark(file: BinaryIO, offset: int) -> str:
     """Return a checksum of the bytes just before the offset; '' at the start of the file."""
     if offset <= 0:
         return ""
-    from zlib import crc32  # imported late: not needed for prompts
+    from zlib import crc32  # imported late: hooks for prompts do not need it
 
     # These bytes are enough to detect that the file was replaced.
     start = max(0, offset - 64)
@@ -223,7 +223,7 @@ def _read(
 
 
 def _length_to_line_end(file: BinaryIO) -> int:
-    """Return the length of an overlong line's unread part; 0 if the file ends before the line."""
+    """Skip the rest of an overlong line and return its length; 0 if the line is incomplete."""
     length, limit = 0, deadline.current()
     while chunk := file.readline(SKIPPED_BYTES):
         length += len(chunk)
@@ -244,7 +244,7 @@ def last_said(path: str, most: int, max_bytes: int = MAX_BYTES) -> list[tuple[st
             if turn is None or not turn.text.strip():
                 continue
             message = text_in(entry.get("message"), "id") or turn.uuid
-            if messages and messages[-1][0] == message:  # Each entry has one block of a message.
+            if messages and messages[-1][0] == message:  # another block of the same message
                 messages[-1] = (message, messages[-1][1], f"{turn.text}\n{messages[-1][2]}")
             elif len(messages) == most:
                 break
@@ -256,11 +256,11 @@ def last_said(path: str, most: int, max_bytes: int = MAX_BYTES) -> list[tuple[st
 
 
 def before_prompt(path: str, prompt: str) -> str:
-    """Return the state of a conversation just before a prompt: SCHEDULED, RUNNING, or ''.
+    """Return SCHEDULED, RUNNING or '', depending on the transcript's entries before a prompt.
 
     SCHEDULED means that a scheduled task sent the prompt. RUNNING means that a tool call has no
-    result yet, so the prompt may come from the command that it runs. RUNNING is also returned if
-    the end of the transcript, which is all that is read, has no messages.
+    result yet, so the prompt may come from the command that it runs. Only the end of the file is
+    read. If this part has no messages, the result is also RUNNING.
     """
     answered: set[str] = set()
     is_shown = False
@@ -268,7 +268,7 @@ def before_prompt(path: str, prompt: str) -> str:
     try:
         for entry in _entries_from_end(path, BEFORE_PROMPT_BYTES, *signs):
             if entry.get("subtype") == "scheduled_task_fire":
-                # The entry has only the prompt's beginning; several prompts may be sent as one.
+                # Substring test: the entry is shortened, and several prompts may be sent as one.
                 if text_in(entry, "prompt").strip()[:100] in prompt:
                     return SCHEDULED
                 continue
@@ -329,13 +329,13 @@ def task_of_agent(path: str, agent: str) -> str:
 
 
 def turn_of(entry: Mapping[str, Any]) -> Turn | None:
-    """Return the turn in a transcript entry; None if it has none or a machine wrote the turn."""
+    """Return the turn in a transcript entry; None if there is none or it is an automatic prompt."""
     turn = any_turn_of(entry)
     return turn if turn is not None and turn.origin != BY_MACHINE else None
 
 
 def any_turn_of(entry: Mapping[str, Any], sidechain: bool = False) -> Turn | None:
-    """Return the turn in a transcript entry, even if a machine wrote it; None if it has none."""
+    """Return the turn in a transcript entry, even an automatic prompt; None if there is none."""
     role, message = entry.get("type"), entry.get("message")
     if role == "attachment":
         role, message, entry = "user", *_sent_meanwhile(entry)
@@ -376,7 +376,7 @@ def any_turn_of(entry: Mapping[str, Any], sidechain: bool = False) -> Turn | Non
 
 
 def _sent_meanwhile(entry: Mapping[str, Any]) -> tuple[object, Mapping[str, Any]]:
-    """Return a message that was sent while the assistant worked, and the entry with its origin."""
+    """Return (message, entry with origin fields) for a message sent while the assistant worked."""
     queued = table_in(entry, "attachment")
     if queued.get("type") != "queued_command":
         return None, entry
@@ -400,18 +400,18 @@ def _origin(entry: Mapping[str, Any], text: str) -> str:
 
 
 def unknown_mark(entry: Mapping[str, Any]) -> str:
-    """Return an unknown origin of a prompt as text, such as `promptSource=voice`, or ''."""
+    """Return a prompt's origin if it is unknown, as in `promptSource=voice`; otherwise ''."""
     turn = any_turn_of(entry) if entry.get("type") == "user" else None
     if turn is None or not turn.text or entry.get("isMeta") or is_machine_text(turn.text):
         return ""
-    if _lacks_marks(entry) and not turn.text.startswith("["):  # not "[Request interrupted by user]"
+    if _lacks_marks(entry) and not turn.text.startswith("["):  # "[…]" is written by the client
         return f"no {', '.join(MARKS)}"
     known = {key: (None, *values, *MACHINE_MARKS) for key, values in MARKS.items()}
     return next((f"{k}={entry[k]}" for k, v in known.items() if entry.get(k) not in v), "")
 
 
 def _lacks_marks(entry: Mapping[str, Any]) -> bool:
-    """Return True if a prompt of a release newer than MEASURED lacks the origin fields."""
+    """Return True if a prompt lacks the origin fields and its client is newer than MEASURED."""
     if entry.get("isSidechain") is True or any(entry.get(key) for key in ("origin", *MARKS)):
         return False
     parts = text_in(entry, "version").split("-")[0].split(".")

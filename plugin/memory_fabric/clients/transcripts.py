@@ -37,7 +37,7 @@ from memory_fabric.store.conversations.prompts import BY_MACHINE, TYPED
 DAY_S = 24 * 3600
 # The prefix of the file names of subagents' transcripts in older releases of Claude Code.
 SUBAGENT = "agent-"
-# The line with the session's agent type contains this text within this number of its first bytes.
+# The line with the agent type contains AGENT_SETTING in its first MAX_SETTING_BYTES bytes.
 AGENT_SETTING, MAX_SETTING_BYTES = b'"agent-setting"', 200
 DEFAULT_KEPT_DAYS = 30
 # The texts before and after a command's output in Gemini CLI's and Qwen Code's reports.
@@ -51,13 +51,13 @@ SHELLS = frozenset(("exec_command", "shell", "shell_command", "local_shell", "co
 
 
 def printed_by(report: str) -> str:
-    """Extract the output from a command report of Gemini CLI or Qwen Code; keep any other text."""
+    """Return the output in a command report of Gemini CLI or Qwen Code, or other text unchanged."""
     _, mark, behind = report.partition(_OUTPUT)
     return behind.partition(_AFTER_OUTPUT)[0] if mark else report
 
 
 def _files_in(root: str, inside: str = "") -> Iterator[str]:
-    """Yield the transcripts in each subfolder of `root`, or in its folder `inside` if given."""
+    """Yield the transcripts in `<root>/*`, or in `<root>/*/<inside>` if `inside` is given."""
     for name in files.names_in(root):
         folder = os.path.join(root, name, inside) if inside else os.path.join(root, name)
         files_ = (file for file in files.names_in(folder) if file.endswith(".jsonl"))
@@ -177,7 +177,7 @@ def _codex_head(path: str) -> Head | None:
 
 
 def _codex_parser(head: Head) -> Parse:
-    """Return a parser for the entries of one session, which must be passed to it in order."""
+    """Return a parser for one session. It must be called with the session's entries in order."""
     folder, typed = head.folder, ""
 
     def parse(entry: Mapping[str, Any], at: int) -> Turn | None:
@@ -190,7 +190,7 @@ def _codex_parser(head: Head) -> Parse:
         elif kind == "event_msg":
             turn = _typed_turn(payload)
             if turn is None or not turn.text or turn.text == typed:
-                return None  # Some releases write two events, one of each kind, for a message.
+                return None  # no message, or a repetition: some releases write two events each
             typed = turn.text
         elif kind == "response_item":
             turn = _answered_turn(payload, folder)
@@ -288,9 +288,9 @@ class Form(NamedTuple):
 
     name: str
     paths: Callable[[str], Iterator[str]]  # yields transcript paths for a client's folder
-    head: Callable[[str], Head | None]  # None if it has no folder; may raise OSError
+    head: Callable[[str], Head | None]  # None if the session has no folder; may raise OSError
     parser: Callable[[Head], Parse]  # returns a function that parses entries
-    kept_days: Callable[[str], int] = lambda root: 0  # days until a client deletes it; 0: never
+    kept_days: Callable[[str], int] = lambda root: 0  # days until transcripts are deleted; 0: never
     agent: Callable[[str], str] = lambda path: ""  # returns the session's agent type
 
 
@@ -321,7 +321,7 @@ class Transcript(NamedTuple):
     head: Head
     size: int
     changed_s: float
-    deleted_s: float = 0.0  # the time when the client will delete it; 0: never
+    deleted_s: float = 0.0  # when the client will delete the file (epoch seconds); 0: never
 
 
 def find(
@@ -338,7 +338,7 @@ def find(
         for path in form.paths(root):
             try:
                 if os.path.islink(path):
-                    path = os.path.realpath(path)  # The target's file name has the session id.
+                    path = os.path.realpath(path)  # The link's own name may lack the session id.
                 status = os.stat(path)
                 if (status.st_dev, status.st_ino) in seen:
                     continue
@@ -368,7 +368,7 @@ def earlier(roots: Mapping[str, str], without: Container[str]) -> dict[str, int]
 
 
 class Reader:
-    """A callable like `read_on`, for one transcript, which also counts bad lines in `bad`."""
+    """A callable that reads parts of one transcript, and counts its bad lines in `bad`."""
 
     def __init__(self, transcript: Transcript) -> None:
         self._transcript, self.bad, self.trouble = transcript, 0, ""
@@ -380,7 +380,7 @@ class Reader:
         reading = read_on(path, offset, mark, max_bytes, max_said=max_said, parse=parse)
         self.bad += reading.bad
         self.trouble = reading.trouble or self.trouble
-        # Errors are reported at the end of the import, not as a session's notices.
+        # The import reports these errors at its end, so do not also report them for this session.
         return reading._replace(bad=0, trouble="")
 
 

@@ -1,9 +1,10 @@
-"""The sender: posts spooled items to the receiver, in a detached process, so that no hook waits.
+"""The sender: a detached process that posts spooled items to the receiver, so that no hook waits.
 
-An item's file is deleted only after the receiver has accepted the item (2xx), and an item that is
-sent twice has the same idempotency key. So nothing is lost or duplicated if the process is killed.
-Items that the receiver rejects permanently are set aside. Only the standard library and this
-package are imported, because hooks run without the installed packages.
+Items are texts of sessions (`store.queues.spool`). An item's file is deleted only after the
+receiver has accepted the item (2xx), and an item that is sent twice has the same idempotency key.
+So nothing is lost or duplicated if the process is killed. Items that the receiver rejects
+permanently move to another folder. Only the standard library and this package are imported, because
+hooks run without the installed packages.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ from memory_fabric.text import cut, one_line, without_controls
 LOCK = "sending.lock"
 # The delay doubles from the first value up to the last; a random part, at most half, is subtracted.
 FIRST_DELAY_S, LAST_DELAY_S = 2.0, 900.0
-# Limits of one pause and of the process's lifetime; beyond them, a later hook starts a new sender.
+# Instead of a longer pause or a longer life, the process ends; a later hook starts another sender.
 LONGEST_PAUSE_S, LIFE_S = 10.0, 600.0
-# A round ends only after this many consecutive failures, because one bad item may cause a failure.
+# A 5xx status except 503 may be due to the item itself, so only this many in a row end a round.
 TRIES_OF_A_ROUND = 2
 
 
@@ -76,7 +77,9 @@ def may_send(settings: Settings) -> bool:
 
 
 def deliver(settings: Settings, post: Post, clock: Clock) -> None:
-    """Send items until none is due within this process's lifetime. Raises OSError, TimeoutError."""
+    """Send items, with pauses after failures, until none is due. Stops early if a pause would be
+    too long or LIFE_S ends. Raises OSError, TimeoutError.
+    """
     home, give_up_s = settings.home, clock.now() + LIFE_S
     held_ids: set[str] = set()
     while _has_work(settings, held_ids, clock.now()):
@@ -136,7 +139,7 @@ def _round(settings: Settings, post: Post, clock: Clock, held: set[str]) -> Sent
 
 def _is_for_now(settings: Settings, item: spool.Item, content: Mapping[str, Any]) -> bool:
     if not content:
-        if os.path.exists(item.path):  # otherwise, the item has been purged
+        if os.path.exists(item.path):  # False if the item was purged meanwhile
             spool.set_aside(settings.home, item, "An item could not be read and was set aside.")
         return False
     switched = switches.state(settings.home, str(content.get("place", "")))
@@ -147,7 +150,7 @@ def _note(settings: Settings, done: Sent, clock: Clock) -> float:
     """Save the result of a round; return the seconds until the next attempt, 0 after success."""
     home = settings.home
     if not os.path.isdir(spool.folder_of(home)):
-        return 0.0  # after an uninstall, do not create files
+        return 0.0  # uninstalled meanwhile: do not create files
     if done.failure is None:
         if done.arrived or done.refused:
             spool.update_state(home, to=settings.forward_url, failures=0, next_at=0)
@@ -169,10 +172,10 @@ def delay_after(failures: int, retry_after_s: float, chance: float) -> float:
     return min(max(grown * (0.5 + chance / 2), retry_after_s), float(spool.MAX_WAIT_S))
 
 
-# Timeouts in seconds: of connecting and of each read, and of the whole request.
+# Seconds for connecting and for each read (TIMEOUT_S), and for the whole request (TOTAL_S).
 TIMEOUT_S, TOTAL_S = 10.0, 60.0
 MAX_ANSWER_BYTES, MAX_ANSWER_CHARS = 64 << 10, 2000
-# The replacement for the key in answers, and the statuses after which an item is not sent again.
+# REMOVED replaces the key in an answer. An item answered by a status in REFUSED is not sent again.
 REMOVED = "[redacted: key]"
 REFUSED = frozenset((400, 409, 413, 422))
 
@@ -266,7 +269,7 @@ def _refusal(error: urllib.error.HTTPError, now_s: float) -> Answer:
                 data = error.read(MAX_ANSWER_BYTES).decode("utf-8", "replace")
             text = cut(without_secrets(without_controls(data)), MAX_ANSWER_CHARS)
         except (OSError, http.client.HTTPException, ValueError):
-            pass  # the status is sufficient
+            pass  # the status alone is enough for a message
     stated = (error.headers.get("Retry-After", "") if error.headers else "").strip()
     try:  # Retry-After is a number of seconds or a date
         is_number = stated.isascii() and stated.isdigit()

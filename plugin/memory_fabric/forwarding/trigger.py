@@ -14,7 +14,7 @@ LOOPBACK = frozenset(("localhost", "::1"))
 
 
 def receipts(settings: config.Settings) -> tuple[Callable[[], None], ...]:
-    """Return the actions for after the hook's reply: start the sender if an item is due."""
+    """Return the tasks to run after the hook's reply: to start the sender if an item is due."""
     if not settings.forward_url or not config.captures(settings):
         return ()
 
@@ -33,10 +33,10 @@ def start(settings: config.Settings) -> int:
 
 
 def news(settings: config.Settings) -> str:
-    """Return a notice the first time that a receiver is used; afterwards ''."""
+    """Return a notice about forwarding when a receiver is first used, and '' afterwards."""
     url = settings.forward_url
     if not settings.attended or not config.captures(settings):
-        return ""  # no user would see it, or nothing is forwarded
+        return ""  # nobody would see the notice, or nothing is forwarded
     if not log.is_first_time(settings.home, f"receiver-{ids.checksum(url):08x}-{len(url)}"):
         return ""
     return (

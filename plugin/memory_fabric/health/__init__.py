@@ -1,1 +1,1 @@
-"""The health of the memory: its tiers' states, and the checks, repairs and proof of `doctor`."""
+"""Health checks and repairs of `doctor`, its self-test in a sandbox, and the states of storage."""

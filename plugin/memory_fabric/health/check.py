@@ -23,7 +23,7 @@ class Message(NamedTuple):
 
 
 class Sight(NamedTuple):
-    """The input of all health checks; `events` are the hook events that the plugin handles."""
+    """The input of all health checks; `events` names the hook events that the plugin handles."""
 
     settings: Settings
     layers: list[Layer]

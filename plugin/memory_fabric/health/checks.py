@@ -15,7 +15,7 @@ Mend = Callable[[Sight], list[str]]
 
 
 class Check(NamedTuple):
-    """A health check: area, default name of its findings, function, and an optional repair."""
+    """A health check: section of the report, default name of findings, function, and any repair."""
 
     area: str
     name: str

@@ -1,6 +1,6 @@
-"""Receipts: evidence in the client's transcripts that injected memories reached the model.
+"""Check the client's transcripts for receipts: evidence that injected memories reached the model.
 
-The client stores a hook's text as an attachment (observed). Only the end of a long file is read.
+The client stores the text that a hook adds as an attachment. Only the end of a long file is read.
 """
 
 import os
@@ -23,7 +23,7 @@ from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE, first_of, many
 MAX_FILES, DAYS = 20, 14
 MAX_AGE_S = DAYS * 24 * 3600
 MAX_BYTES_OF_FILE, MAX_BYTES, MAX_LINE_BYTES = 8 << 20, 64 << 20, 1 << 20
-# Prefixes of lines that log the client's requests; these lines can be large, and are skipped.
+# Lines with these prefixes log the client's API requests. They can be large, and are skipped.
 BOOKKEEPING = (b'{"type":"api-request', b'{"type": "api-request')
 PROMPT = "UserPromptSubmit"
 SHOWN_RECEIPTS, SHOWN_IDS = 5, 6
@@ -43,7 +43,7 @@ UNKNOWN_MARK = (
 
 
 class Receipt(NamedTuple):
-    """A memory block in a transcript: its time, its event, and the short ids or names in it."""
+    """Evidence that the model was shown memories: time, event, short record ids or entity names."""
 
     at: str
     event: str
@@ -51,7 +51,7 @@ class Receipt(NamedTuple):
 
 
 class Dialogue(NamedTuple):
-    """A conversation as read from its transcript; `whole` is False if only the end was read."""
+    """A conversation read from a transcript; `whole` is False if only the file's end was read."""
 
     session: str
     prompts: list[str]
@@ -78,7 +78,7 @@ def files_of(folders: Iterable[str], now_s: float) -> list[str]:
 
 
 def folder_of(config_dir: str, path: str) -> str:
-    """Return the client's folder for transcripts of sessions that start in the folder `path`."""
+    """Return the client's transcript folder for sessions that were started in `path`."""
     return os.path.join(config_dir, "projects", memory_md.slug_of(path))
 
 
@@ -92,7 +92,7 @@ def read(paths: Iterable[str]) -> list[Dialogue]:
             session = os.path.basename(path).removesuffix(".jsonl")
             dialogues.append(dialogue(session, entries(path, most), whole=size <= most))
         except OSError:
-            continue  # deleted or unreadable, so it proves nothing
+            continue  # deleted or unreadable: no evidence
         left -= min(size, most)
     return dialogues
 
@@ -114,7 +114,7 @@ def entries(path: str, max_bytes: int) -> Iterator[dict[str, Any]]:
             try:
                 yield load_object(line)
             except BadInput:
-                continue  # the line is incomplete or not the client's
+                continue  # cut off, or not written by the client
 
 
 def dialogue(session: str, said: Iterable[Mapping[str, Any]], *, whole: bool = True) -> Dialogue:
@@ -151,10 +151,10 @@ def _receipts(attachment: Mapping[str, Any], at: str) -> Iterator[Receipt]:
 def lost(
     ledger: Iterable[tuple[str, str, str, str]], dialogues: Iterable[Dialogue]
 ) -> tuple[int, list[str]]:
-    """Return the number of hook runs that should have receipts, and a line for each without one.
+    """Return the number of hook runs that transcripts should show, and a line for each one missing.
 
-    The rows of `ledger` are (session, memory, channel, time). An injection counts only if an answer
-    follows in the transcript; otherwise its prompt may have been cancelled.
+    Rows of `ledger`, one per memory shown, are (session, memory, channel, time). A run counts only
+    if an answer follows in the transcript; otherwise its prompt may have been cancelled.
     """
     by_session = {dialogue.session: dialogue for dialogue in dialogues}
     runs: dict[tuple[str, str, str], list[str]] = {}
@@ -162,16 +162,16 @@ def lost(
         shown = by_session.get(session)
         if shown is None or at >= shown.answered_at or not (shown.whole or at > shown.first_at):
             continue
-        # Other channels do not appear in the transcript of the main conversation.
+        # Memories given on other occasions are not in the main conversation's transcript.
         if channel in ("session", "prompt", "compact"):
-            # A block contains the short id of a record, or the name of an entity.
+            # The shown text contains a record's short id or an entity's name.
             source, _, name = memory.partition(":")
             name = name.rpartition("#")[0] or name if source == "graph" else short_id(name)
             runs.setdefault((at, session, channel), []).append(name)
     lines = []
     for (at, session, _), names in sorted(runs.items()):
         shown_names = {r for receipt in by_session[session].receipts for r in receipt.references}
-        # A block shows a relation under its first entity's name, and cuts long names ("…").
+        # Relations are shown under their first entity's name. Long names are cut, with "…".
         beginnings = tuple(name for r in shown_names if (name := r.removesuffix("…")))
         # One of the memories is sufficient evidence: a hook's text arrives whole or not at all.
         if not any(name.startswith(beginnings) for name in names):
@@ -180,7 +180,7 @@ def lost(
 
 
 def client_version(sight: Sight) -> Finding:
-    """Check the newest transcript: the client's version, and its marks of who wrote a prompt."""
+    """Check the client's version in the newest transcript, and that prompts' origins are known."""
     for path in files_of(_folders(sight), sight.now_s):
         try:
             last = list(entries(path, 256 << 10))
@@ -213,7 +213,7 @@ def checks(sight: Sight) -> Iterator[Finding]:
     yield _delivered(dialogues)._replace(name="receipts")
     yield _hooks_ran(sight, dialogues, sessions)._replace(name="hooks ran")
     rows = trace.injections_since(databases, timestamp(sight.now_s - MAX_AGE_S))
-    # Exclude the request for notes, which is in the ledger although it is not a memory.
+    # Exclude the request to write notes: the ledger lists it, but it is not a memory.
     expected, missing = lost((row for row in rows if row[1] != protocol.ID), dialogues)
     times = many(expected, "time")
     finding = fine(f"the transcripts show everything in the ledger: {times}")
@@ -259,8 +259,8 @@ def _hooks_ran(sight: Sight, dialogues: Sequence[Dialogue], sessions: set[str]) 
     settings = sight.memory.settings
     if not (settings.reads and settings.writes):
         return fine("not checked: memory is switched off here, or in part")
-    # Hooks should have run in a session that began after the first known hook run. If none is
-    # known, the plugin's installation or else the last change of the settings is used instead.
+    # Hooks should have run in each session that began after the first known hook run. If there is
+    # none, use the time of the plugin's installation, or of the last change of the settings.
     first, _ = trace.span(sight.memory.databases())
     entries = client_settings.installed(sight.settings.config_dir).values()
     times = (str(entry.get("installedAt") or "") for notes in entries for entry in notes)

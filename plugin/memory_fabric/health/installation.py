@@ -24,7 +24,7 @@ FROM_A_CLONE = (
 MANIFEST = os.path.join(".claude-plugin", "marketplace.json")
 # The release of Claude Code that docs/hooks.md describes; older releases often differ.
 TESTED_VERSION = (2, 1, 329)
-# The MCP server's name in .mcp.json, and the prefix of its tools' names within the plugin.
+# The server's name in .mcp.json, and how its tools' names begin if the plugin provides it.
 SERVER = "memory"
 OUR_TOOLS = "mcp__plugin_memory-fabric_memory__"
 TABLE = "CREATE VIRTUAL TABLE probe USING fts5(words, tokenize='trigram')"
@@ -195,7 +195,7 @@ def plugin_folder(sight: Sight) -> Finding:
 
 
 def hook_events(sight: Sight) -> Finding:
-    """Check that hooks set by hand, if any, cover all events; the plugin's are in hooks.json."""
+    """Check that hooks set by hand cover all events; `plugin_files` checks the plugin's hooks."""
     by_hand = settings.hooks_by_hand(sight.layers)
     missing = [event for event in sight.events if event not in {hook.event for hook in by_hand}]
     if by_hand and missing:

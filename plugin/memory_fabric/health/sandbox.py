@@ -25,7 +25,7 @@ from memory_fabric.store.upkeep import filesystem
 
 # Timeout in seconds, long enough for every hook that does not hang.
 GIVE_UP_S = 60
-# Environment variables that the sandbox inherits: to find programs, and to switch memory off.
+# Variables that the sandbox inherits, so that it finds programs and respects MEMORY_FABRIC=off.
 PASSED_ON = "PATH LANG LC_ALL TMPDIR PYENV_ROOT MEMORY_FABRIC MEMORY_FABRIC_PATIENCE".split()
 GIT_CONFIG = '[core]\n\tbare = false\n[remote "origin"]\n\turl = git@example.com:acme/{name}.git\n'
 
@@ -75,7 +75,7 @@ class Sandbox:
             os.makedirs(path)
         with open(os.path.join(self.project, ".git", "config"), "w", encoding="utf-8") as config:
             config.write(GIT_CONFIG.format(name=project_name))
-        # The real interpreter: a version manager's shim might not find one with another HOME.
+        # The real interpreter, because a version manager's shim might fail with another HOME.
         python = getattr(sys, "_base_executable", "") or sys.executable
         self.environ = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
         self.environ |= {"HOME": self.home, "USER": "you", "MEMORY_FABRIC_PYTHON": python}
@@ -90,7 +90,7 @@ class Sandbox:
         command = [word.replace("${CLAUDE_PLUGIN_ROOT}", self.root) for word in words]
         event = {"session_id": session, "transcript_path": self.transcript(session)}
         event |= {"cwd": self.project, "hook_event_name": name, **fields}
-        # Like the client, write an answer before its hook runs, and a prompt after its hook.
+        # Like the client, write an answer to the transcript before its hook, a prompt after it.
         if message := fields.get("last_assistant_message"):
             self.write(session, "assistant", [{"type": "text", "text": message}])
         started = time.monotonic()

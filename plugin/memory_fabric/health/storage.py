@@ -15,7 +15,7 @@ from memory_fabric.text import first_of
 
 TIER_STATES = {health.HEALTHY: OK, health.DEGRADED: WARNING, health.UNAVAILABLE: FAULT}
 LEAST_FREE_BYTES = 200 << 20
-# Larger databases' indexes are checked only by the command `check`, because that delays writers.
+# Indexes of larger databases are checked only by `check`, because checking them blocks writers.
 MAX_INDEXED_BYTES = 64 << 20
 SHOWN = 3
 
@@ -29,7 +29,7 @@ def home(sight: Sight) -> Finding:
 
 
 def identity(sight: Sight) -> Finding:
-    """Check this folder's project, and that the registry agrees with the projects' own files."""
+    """Check this folder's project for open questions, and the registry against project files."""
     home = sight.settings.home
     cards, registry = registry_file.read_cards(home), registry_file.read_registry(home)
     hidden = registry_file.missing_keys(cards, registry)
@@ -115,7 +115,7 @@ def queue(sight: Sight) -> Finding:
 
 
 def update_tiers(sight: Sight) -> list[str]:
-    """Apply waiting changes, and update the journals and MEMORY.md from the graph."""
+    """Apply queued changes to the graph, then restore journals and MEMORY.md from the graph."""
     memory = sight.memory
     if not memory.settings.writes:
         return []
@@ -166,7 +166,7 @@ def backups(sight: Sight) -> Finding:
         return fine(f"none yet of {len(paths) - len(ages_s)} databases. {when}")
     days = max(ages_s.values()) / 86400
     for path, age_s in ages_s.items():
-        # A backup is old after a week; for a large database, after LARGE_EVERY_S more.
+        # A backup is old after a week; of a large database, after a week plus LARGE_EVERY_S.
         if age_s > 7 * 24 * 3600 + (backup.LARGE_EVERY_S if backup.is_large(path) else 0):
             text = f"the newest is {days:.0f} days old"
             return warning(text, "memory-fabric backup makes a new one.")
@@ -181,7 +181,7 @@ def tiers(sight: Sight) -> Iterator[Finding]:
         state = TIER_STATES[tier.state]
         is_native = tier.name == "native" and sight.memory.project
         if is_native and memory_md_file(sight.memory).off_because:
-            # Only a warning: the other tiers are complete, so the user may switch this one off.
+            # Only a warning: the user may disable MEMORY.md, as other tiers have all memories.
             remedy = "Recall works without it; remove the setting to have memories in MEMORY.md."
             state = WARNING
         fixable = any(problem.remedy in health.REPAIRED_BY_SYNC for problem in tier.findings)

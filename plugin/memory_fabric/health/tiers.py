@@ -1,4 +1,4 @@
-"""The states of the three tiers (graph, journal, MEMORY.md), with reasons and remedies (BR-17)."""
+"""The states of the three tiers (graph, journal, MEMORY.md), with problems and remedies (BR-17)."""
 
 import os
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ DRAIN = "memory-fabric sync applies them."
 WRITE_JOURNAL = "memory-fabric repair writes them again."
 WRITE_MEMORY_MD = "memory-fabric sync writes it again."
 PERMISSIONS = "Check its permissions."
-# Remedies that `doctor --fix` applies by means of a sync.
+# Remedies of problems that `doctor --fix` repairs in the same way as `memory-fabric sync`.
 REPAIRED_BY_SYNC = (DRAIN, WRITE_JOURNAL, WRITE_MEMORY_MD)
 MAX_QUEUED, MAX_QUEUED_AGE_S = 50, 3600
 # Larger backups are not verified again, because that takes long; they were verified when made.
@@ -47,7 +47,7 @@ class Queue(NamedTuple):
 
 
 class Backup(NamedTuple):
-    """The newest backup of the graph; `sound` is None if the backup was not verified."""
+    """The graph's newest backup; `sound` is False if it is damaged, None if it was not verified."""
 
     path: str
     age_s: float
@@ -55,14 +55,14 @@ class Backup(NamedTuple):
 
 
 class Tier(NamedTuple):
-    """A tier: its path, contents, problems, and ISO times of its last uses ('' if unknown)."""
+    """A tier: its path, contents, problems, and ISO times of its last write and read, or ''."""
 
     name: str
     where: str
     counts: dict[str, int] = {}
     findings: tuple[Problem, ...] = ()
     written_at: str = ""
-    # When the tier was last read: the graph, by a session; a readable file, by this check itself.
+    # When a session last read the graph; for a readable file: now, because this check reads it.
     read_at: str = ""
     queue: Queue = Queue()
     backup: Backup | None = None
@@ -112,7 +112,7 @@ def _graph_tier(memory: Memory, now_s: float, queue: Queue, behind: list[Problem
     newest = None
     copies = [copies[0] for d in databases if (copies := backup.list_backups(d.path))]
     if copies:
-        path = min(copies, key=os.path.getmtime)  # the oldest of the newest backups
+        path = min(copies, key=os.path.getmtime)  # the oldest of the databases' newest backups
         small = os.path.getsize(path) <= MAX_VERIFIED_BYTES
         sound = all(map(backup.is_sound, copies)) if small else None
         newest = Backup(path, now_s - os.path.getmtime(path), sound)
@@ -193,7 +193,7 @@ def queued(folders: list[str], now_s: float) -> Queue:
         try:
             waiting, _ = journal.queued(folder)
         except OSError:
-            continue  # reported by the check of the file's lines
+            continue  # `_lines` reports the unreadable file
         for line in waiting:
             provenance = line.get("provenance")
             at = str(provenance.get("at", "")) if isinstance(provenance, dict) else ""
@@ -243,7 +243,7 @@ def _differences(memory: Memory) -> Iterator[Problem]:
             journals = location.all_journals(memory, database.kind)
             lost = len(journal.missing_records(database, journals))
         except (FabricError, OSError):
-            continue  # reported as a problem of its file or database
+            continue  # reported with the file's or the database's own problems
         if lost:
             are = f"{many(lost, 'record')} {'is' if lost == 1 else 'are'}"
             reason = f"{are} in the graph but no longer in {journal.DECISIONS}."
@@ -251,7 +251,7 @@ def _differences(memory: Memory) -> Iterator[Problem]:
     try:
         missing = adoption.missing(memory)
     except (FabricError, OSError):
-        return  # reported as a problem of its file or database
+        return  # reported with the file's or the database's own problems
     if missing is not None:
         reason, _, remedy = adoption.notice_text(missing).rstrip(".").partition(": ")
         ending = f"{remedy[:1].upper()}{remedy[1:]}." if remedy else ""

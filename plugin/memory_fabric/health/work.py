@@ -24,8 +24,8 @@ from memory_fabric.store.queues import ingest_queue, spool
 from memory_fabric.text import first_of, many
 
 MAX_NAMED = 5
-# A file in the home. For each event, `live_client` appends a letter: `W` if the server answered the
-# event, or else a key of REASONS.
+# A file in the home with one letter for each hook event, appended by `live_client`: `W` if the
+# server answered the event, or else the reason why not (REASONS).
 WAYS = os.path.join("live", "ways")
 REASONS = {
     "N": "no server listened",
@@ -77,12 +77,12 @@ def _logs(settings: Settings) -> list[str]:
 
 
 def late(memory: Memory, work: Container[str] = ()) -> dict[str, int]:
-    """Count hooks that timed out, by event; with `work`, only those that left such work undone."""
+    """Count timed-out hooks by event; `work`: only hooks that left one of these tasks undone."""
     return hook_log.late_events(_logs(memory.settings), work)
 
 
 def status_lines(memory: Memory, now_s: float, tellers: Container[str]) -> Iterator[str]:
-    """Yield lines for `status`: what waits, has failed, or was skipped for lack of time."""
+    """Yield lines for `status` on work that waits, has failed, or was skipped for lack of time."""
     settings, backlog = memory.settings, ingested(memory)
     if number := backlog.waiting + backlog.working:
         yield (
@@ -115,7 +115,7 @@ def status_lines(memory: Memory, now_s: float, tellers: Container[str]) -> Itera
 
 
 def ingested(memory: Memory) -> ingest_queue.Backlog:
-    """Return the backlog of ingested texts; empty if the database fails, which its tier reports."""
+    """Return the backlog of ingested texts; empty on a database error, which `tiers` reports."""
     try:
         return ingest_queue.backlog(memory)
     except (StoreUnavailable, DeadlinePassed):
@@ -132,7 +132,7 @@ def intake(sight: Sight) -> Finding:
     waiting, oldest = backlog.waiting + backlog.working, backlog.oldest_at
     if waiting and oldest:
         age_s = sight.now_s - datetime.fromisoformat(oldest).timestamp()
-        # Processing a text takes seconds, so no worker is running if it has waited for so long.
+        # A text is processed within seconds, so after such a wait, no worker is running.
         if age_s > 15 * 60:
             text = f"{many(waiting, 'ingested text')} not processed, the oldest since {oldest}"
             text += f": {backlog.last_error}" if backlog.last_error else ""
@@ -144,7 +144,7 @@ def answers(sight: Sight) -> Finding:
     """Check that the session's MCP server answers most hook events."""
     warm, others = answered(sight.settings.home)
     text = answers_line(sight.settings.home) or "no server has listened for hooks yet"
-    # Few events are no reason for a warning: most are starts and ends of sessions.
+    # Do not warn about few events, as most of them are starts and ends of sessions.
     if sum(others.values()) < max(20, warm + 1):
         return fine(text)
     return warning(text, "Every event is answered, but slower: see docs/warm.md for each reason.")
@@ -252,7 +252,7 @@ def forward(settings: Settings) -> tuple[str, dict[str, int] | None, list[str]]:
 
 
 class TieReport:
-    """The state of a link to a space, as known here; without a readable database, counts are 0."""
+    """A link to a team log, as known on this machine; counts are 0 without a readable database."""
 
     def __init__(self, memory: Memory, tie: ties.Tie, now_s: float) -> None:
         self.tie, self._now_s = tie, now_s
@@ -273,7 +273,7 @@ class TieReport:
 
     @property
     def headline(self) -> str:
-        """A sentence about the space, the last exchange, and the changes that wait to be sent."""
+        """A sentence about the team log, the last exchange with it, and the changes to send."""
         last, oldest = self.state.last_success, self.counts.oldest
         subject = "your own memories" if self.tie.key == ties.USER else "this project"
         exchanged = f"exchanged {ago(last, self._now_s)}" if last else "never exchanged"
@@ -330,7 +330,7 @@ class TieReport:
 
 
 def shared_log(sight: Sight) -> Finding:
-    """Check the exchanges with the spaces to which this project and the user are linked."""
+    """Check the exchange with the team logs to which this project and the user are linked."""
     reports = [TieReport(sight.memory, tie, sight.now_s) for tie in ties.joined_by(sight.memory)]
     bad = [report for report in reports if report.is_bad]
     if not bad:

@@ -44,7 +44,7 @@ class Outcome(NamedTuple):
 
 
 def main(left: "Left | None" = None) -> None:
-    """Answer the event on stdin, or `left`, which no server has answered; exit with status 0."""
+    """Answer `left`, an event no server answered, or the event on stdin; exit with status 0."""
     gc.disable()  # a hook process ends before garbage from reference cycles matters
     try:
         try:
@@ -93,8 +93,8 @@ def answer(
     limit_of: Callable[[str], Deadline] | None = None,
     memory_type: type[Memory] = Memory,
 ) -> Outcome:
-    """Answer one event, leaving the tasks after the reply to `finish`. `load` returns a handler by
-    its name, and `limit_of` an event's deadline. Never raises.
+    """Answer one event; `finish` runs the tasks that follow the reply. `load` returns the handler
+    with a given name, and `limit_of` the deadline of a named event. Never raises.
     """
     log = log_for(environ)
     limit_of = limit_of or table.deadlines(environ, process_age_s(), time.process_time())
@@ -121,7 +121,7 @@ def _answer(
         return Outcome(log=log)
     settings = _settings(event, environ, log)
     if not _names(event, settings):
-        # Save NO_PROJECT, but not if only this process is muted or if config.toml is invalid.
+        # Save NO_PROJECT if recall is off for all processes, and not because of an invalid file.
         if not (settings.reads or settings.muted or settings.closed):
             _note_place(event.name, settings)
         if not settings.closed or event.name != "SessionStart":
@@ -149,7 +149,7 @@ def _answer(
 
 
 def event_in(data: bytes, environ: Mapping[str, str]) -> Event:
-    """Return the event in Claude Code's names; the name is '' if it is ignored. Raises BadInput."""
+    """Parse an event into Claude Code's format; its name is '' if ignored. Raises BadInput."""
     if len(data) > MAX_INPUT_BYTES:
         raise BadInput("stdin", f"More than {MAX_INPUT_BYTES >> 20} MB.")
     event = parse_event(data)
@@ -225,10 +225,10 @@ def _encoded(event_name: str, reply: Reply, client: Client) -> bytes:
 
 
 def _note_place(event_name: str, settings: Settings, memory: Memory | None = None) -> None:
-    """Save the project id of the session's folder for hooks/launch; NO_PROJECT if recall is off."""
+    """Save the folder's project id for hooks/launch; NO_PROJECT if it has none or recall is off."""
     if not table.HANDLERS[event_name].notes_place:
         return
-    from memory_fabric.store.home import launch_marks  # imported late: few events need it
+    from memory_fabric.store.home import launch_marks  # imported late: most events do not need it
 
     project = memory.project.id if memory and memory.project and settings.reads else ""
     launch_marks.note_place(settings.home, settings.project_dir, project or launch_marks.NO_PROJECT)
@@ -247,7 +247,7 @@ def _names(event: Event, settings: Settings) -> list[str]:
         is_off = tool not in table.ON_TOOLS[name] if name in table.ON_TOOLS else is_limited
         if name in unheard or is_off:
             continue
-        if use == table.EXCHANGES:  # cheap check: without this file, no shared log is linked
+        if use == table.EXCHANGES:  # cheap check: without the file TIES, no team log is linked
             on[use] = settings.writes and os.path.exists(os.path.join(settings.home, TIES))
         names += [name] if on[use] else []
     return names
@@ -287,10 +287,10 @@ def _replies(
 
 
 def finish(outcome: Outcome, *, delivered: bool) -> None:
-    """Run the tasks that follow the reply; also close the memory unless the user is waiting."""
+    """Run the tasks after the reply, if `delivered`; close memory unless the user is waiting."""
     tasks = outcome.receipts if delivered else ()
-    # Closing a database merges its write-ahead log, which is too slow while the user waits. A
-    # hurried hook skips this: its process ends and releases the files, and Stop closes databases.
+    # Closing a database merges its write-ahead log, which is too slow while the user waits. After a
+    # hurried event, the process ends without this, and the Stop event closes the databases later.
     if outcome.memory is not None and not outcome.hurried:
         tasks = (*tasks, outcome.memory.close)
     limit = outcome.limit

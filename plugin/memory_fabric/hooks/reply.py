@@ -22,18 +22,18 @@ class Reply(NamedTuple):
 
     context: str = ""  # for the model
     notice: str = ""  # for the user
-    stop: str = ""  # the outcome of a prompt that was a command, shown to the user; ends the turn
+    stop: str = ""  # ends the turn: the result of a prompt that was a memory command, for the user
     plain: str = ""  # for the summariser of a compaction
     refusal: str = ""  # the reason, shown to the model, for refusing a tool call
     question: str = ""  # asked of the user before a tool call
-    own_words: str = ""  # this plugin's own text for the model, which needs no redaction
-    # Functions to run after the output was written: the ledger must list only delivered memories.
+    own_words: str = ""  # fixed text of this plugin for the model, which needs no redaction
+    # Tasks to run after the reply is written, such as recording which memories were delivered.
     receipts: tuple[Callable[[], None], ...] = ()
     again: bool = False  # part of the event was not stored, so a later event must store it
 
 
 def merge(replies: Sequence[Reply]) -> Reply:
-    """Join several replies: contexts by blank lines, notices into one line, and all receipts."""
+    """Join replies: contexts as paragraphs, notices on one line, `receipts` one after another."""
     return Reply(
         context="\n\n".join(r.context for r in replies if r.context),
         own_words="\n\n".join(r.own_words for r in replies if r.own_words),
@@ -69,7 +69,7 @@ def encode(event_name: str, reply: Reply) -> bytes:
 
 
 def fitted(text: str) -> str:
-    """Cut a text to MAX_UNITS, which the client shows in full, and close a code block left open."""
+    """Cut a text to MAX_UNITS, so that it is shown whole; close an open <memory-fabric> tag."""
     text = encodable(text)
     if len(text) * 2 <= MAX_UNITS:
         return text

@@ -6,10 +6,10 @@ from typing import NamedTuple
 from memory_fabric.deadline import NEVER_S, Deadline
 from memory_fabric.events import Event
 
-# Switches for handlers: recall, capture, either, or capture with a receiver or a shared log.
+# What must be on for a handler: recall, capture, either, capture + receiver, capture + shared log.
 READS, WRITES, EITHER, FORWARDS, EXCHANGES = "reads", "writes", "either", "forwards", "exchanges"
-# Handlers that run only for these tools. If memory has nothing for these tools, hooks/launch does
-# not start a process at all (store.home.launch_marks).
+# Handlers that run only for these tools. While memory has no rules or fixes for these tools,
+# hooks/launch exits without starting Python (see store.home.launch_marks).
 ON_TOOLS: Mapping[str, frozenset[str]] = {
     "rule_check": frozenset(("Bash", "Edit", "Write", "MultiEdit", "NotebookEdit")),
     "fix_inject": frozenset(("Bash",)),
@@ -25,9 +25,9 @@ TELLERS = ("memory_context", "graph_memory_inject")
 
 
 class Entry(NamedTuple):
-    """The handlers of an event, in the order in which their replies are joined, and its limits in
-    seconds since the start of the process. Each handler is given by its name in hooks.handlers and
-    by its switch: READS, WRITES, EITHER, FORWARDS or EXCHANGES.
+    """An event's handlers, in the order in which their replies are joined, and its time limits in
+    seconds since the start of the process. Each handler is a pair: its name in hooks.handlers, and
+    the switch that turns it on (READS, WRITES, EITHER, FORWARDS or EXCHANGES).
     """
 
     handlers: tuple[tuple[str, str], ...]
@@ -36,18 +36,18 @@ class Entry(NamedTuple):
     work_s: float = NEVER_S  # CPU time
     hurried: bool = False  # the user waits for this event in every turn
     recalls: bool = False  # the event searches memory
-    shows_notices: bool = False  # the event reports a failing tier once
+    shows_notices: bool = False  # the event reports storage failures, each once
     repairs: bool = False  # the event has time to finish an interrupted process's work
     notes_place: bool = False  # the event saves the folder's project for hooks/launch
-    # The event reads the transcript or writes files beside the databases, so it commits each change
-    # separately: if it is run again, it finds the changes of the first run.
+    # The event reads the transcript or writes files beside the databases. It commits each change at
+    # once, so that a second run of the event finds what the first has done.
     reads_transcript: bool = False
-    tells_model: bool = False  # context reaches the model; False if context would continue the turn
+    tells_model: bool = False  # context reaches the model; False if context would extend the turn
     tells_person: bool = False  # the user sees a notice, even if nothing reaches the model
 
 
 def _entry(handlers: str, limits: tuple[float, float, float], traits: str = "") -> Entry:
-    """Build an entry from handlers "switch:name …", limits (wall_s, lock_s, work_s) and flags."""
+    """Build an entry from handlers ("switch:name …"), (wall_s, lock_s, work_s) and true flags."""
     rows = (row.partition(":") for row in handlers.split())
     flags = dict.fromkeys(traits.split(), True)
     return Entry(tuple((name, use) for use, _, name in rows), *limits, **flags)
@@ -64,16 +64,16 @@ HANDLERS: Mapping[str, Entry] = {
         _START,
         "shows_notices repairs notes_place tells_model",
     ),
-    # hooks/launch may skip tool events, so prompts check for a new project or recall switched on.
+    # hooks/launch may skip tool events, so prompts must notice a new project or enabled recall.
     "UserPromptSubmit": _entry(
         "reads:memory_context writes:capture_user_intent",
         _PROMPT,
         "hurried recalls shows_notices notes_place tells_model",
     ),
-    # The user waits while two projects are merged. Recall and capture both depend on the project.
+    # The user waits for the merge of two projects, which affects both recall and capture.
     "UserPromptExpansion": _entry("either:project_link", _COMMAND, "tells_model"),
-    # `task_note` stores a subagent's task, for which graph_memory_inject then recalls memories.
-    # `caller_note` runs with either switch: the server both reads and writes for its caller.
+    # `task_note` stores a subagent's task, for which graph_memory_inject recalls memories.
+    # `caller_note` needs recall or capture to be on: the server checks its caller for both.
     "PreToolUse": _entry(
         "reads:task_note either:caller_note reads:rule_check",
         _PROMPT,
@@ -102,8 +102,8 @@ HANDLERS: Mapping[str, Entry] = {
 PATIENCE = "MEMORY_FABRIC_PATIENCE"
 # The minimum time for the work itself, even if Python was slow to start from a cold disk.
 LEAST_WORK_S = 0.1
-# Extra seconds for tasks after the reply: wall-clock time, wall-clock time after a prompt (whose
-# client waits longest), and CPU time.
+# Extra seconds for work after the reply: wall-clock time (more after `hurried` events, such as
+# prompts, for which the client waits longest), and CPU time.
 AFTER_REPLY_S, AFTER_PROMPT_S, AFTER_REPLY_WORK_S = 0.3, 1.0, 0.15
 
 
@@ -115,8 +115,8 @@ def writers(event: Event, names: Container[str]) -> list[str]:
 def deadlines(
     environ: Mapping[str, str], age_s: float, worked_s: float = 0.0, least_s: float = LEAST_WORK_S
 ) -> Callable[[str], Deadline]:
-    """Return a function from an event's name to its deadline. The process started `age_s` seconds
-    ago and has used `worked_s` of CPU time; a hurried event has at least `least_s`.
+    """Return a function that maps an event's name to its deadline. The process started `age_s`
+    seconds ago and used `worked_s` of CPU time. `hurried` events get at least `least_s`.
     """
     patience = _patience(environ)
 

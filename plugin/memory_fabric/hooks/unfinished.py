@@ -17,7 +17,7 @@ Log = Callable[[str], None]
 # Notices that the statements of an event could not be stored in time.
 LATE = "memory-fabric: memory is busy; what was said is kept in a file, and stored when it is not"
 LOST = "memory-fabric: memory is busy, and what was said could not be kept: say it again"
-# The share of an event's time for earlier events' unfinished work, and this work's name in the log.
+# Up to LATE_SHARE of an event's time goes to earlier, unfinished events (EARLIER in the log).
 LATE_SHARE, EARLIER = 0.5, "what earlier events left"
 
 
@@ -41,7 +41,7 @@ def named(error: Exception) -> str:
 
 
 def count_late(environ: Mapping[str, str], event: str, work: Sequence[str]) -> None:
-    """Log `work` not done, and mark a prompt without memories. Uses no database; never raises."""
+    """Log unfinished work, and note if a prompt got no memories. Uses no database; never raises."""
     try:
         from memory_fabric.store.home import log  # imported late: needed only for unfinished work
 
@@ -54,7 +54,7 @@ def count_late(environ: Mapping[str, str], event: str, work: Sequence[str]) -> N
 
 
 def leave(event: Event, settings: Settings, names: Sequence[str], at: str, log: Log) -> str:
-    """Save an event for later; return the user's notice, or '' if it states nothing lasting."""
+    """Save an event for later; return a user notice, or '' if it contains nothing to remember."""
     writers = table.writers(event, names)
     if not writers:
         return ""
@@ -91,7 +91,7 @@ def finish_late(
         with lock, limit.part(LATE_SHARE):
             for path in late_events.waiting(home):
                 limit.check(EARLIER)
-                with limit.part(LATE_SHARE):  # so that one slow event does not delay other events
+                with limit.part(LATE_SHARE):  # leave time for the other saved events
                     notices.append(_finish(path, environ, log, load))
     except DeadlinePassed:
         limit.postpone(EARLIER)
@@ -118,8 +118,8 @@ def _finish(path: str, environ: Mapping[str, str], log: Log, load: handlers.Load
     memory = Memory.open(settings_of(environ)._replace(**stored))
     try:
         if not memory.settings.writes:
-            return ""  # memory is off in the event's project, so the event waits
-        # First store queued changes, because the event may refer to records among them.
+            return ""  # memory is off in the event's project: try again later
+        # First store queued changes, because the event may refer to records that are still queued.
         sync.drain(memory)
         context = RequestContext(visible_to(memory, event.agent_type), late.at, event.agent_type)
         replies = []

@@ -31,7 +31,7 @@ from memory_fabric.text import same_form, words
 
 MAX_HOPS = 5
 MAX_POINTER_WORDS = 6
-# The maximum number of files in one reading, and the minimum size counted for each file.
+# The maximum number of files in one reading; a file counts for at least LEAST_COST_BYTES.
 MAX_FILES, LEAST_COST_BYTES = 500, 512
 # Folders of instruction files, and the endings of these files' names.
 FOLDERS = (
@@ -49,7 +49,7 @@ RULE_TYPES = ("constraint", "preference", "decision")
 BLOCK_BEGIN = "<!-- memory-fabric:begin"
 # The space between two sentences.
 _BETWEEN = re.compile(r"(?<=[.!?。！？])(?<!e\.g\.|i\.e\.|etc\.) ")
-# English verbs that begin an instruction, without apostrophes. `stated_type` has other languages.
+# English verbs that begin an instruction, without apostrophes (other languages: `stated_type`).
 _OPENING = frozenset(
     """add ask avoid build call check commit confirm consider create delete do document dont edit
     ensure explain fix follow format go import include install keep leave let limit look make mark
@@ -183,7 +183,7 @@ def may_import(real: str, target: str, here: Here) -> bool:
 
 
 def _leaves(path: str, folder: str, here: Here) -> bool:
-    """Return True if a symbolic link in the path leads out of `folder` (if set) or the project."""
+    """Return True if the path leads through a link to a file outside the project and `folder`."""
     real = os.path.realpath(path)
     roots = [*here.roots, *([os.path.realpath(folder)] if folder else [])]
     if any(_is_in(real, root) for root in roots):
@@ -205,7 +205,7 @@ def _is_in(real: str, folder: str) -> bool:
 
 
 def statements(text: str, place: str, changed_at: str, left: Left) -> list[Item]:
-    """Return an instruction file's statements; the scope is "user" for files in the user's home."""
+    """Return an instruction file's statements; those from the user's home have scope "user"."""
     lines, is_inside = [], False
     for line in text.split("\n") if memory_md.parse(text).fenced else ():
         # Blank the block that memory-fabric wrote, so that other lines keep their line numbers.
@@ -277,9 +277,9 @@ def update(
 ) -> Followings:
     """Update the records of these instruction files, and of files that they import, as one batch.
 
-    If a file and its imports exceed `max_bytes`, they are left for a later event; with `is_last`,
-    they are skipped with a notice instead. At most `max_new` records are added per file. Raises
-    StoreUnavailable, DeadlinePassed, OSError.
+    A file that exceeds `max_bytes` with its imports is skipped: a later call reads it or, with
+    `is_last`, a notice tells the user to import it. At most `max_new` records are added per file.
+    Raises StoreUnavailable, DeadlinePassed, OSError.
     """
     batch = f"follow-{ids.new_id()[-8:]}"  # all changes of this batch are undone together
     here, new, closed = items.here_of(memory), 0, 0
@@ -326,14 +326,14 @@ def _bring(
     followed = instruction_files.load(database)
     before = followed.pop(place, Followed(GONE, 0, ()))
     own = list(records.among(database, "id", before.ids))
-    # Records keep the domain of the first import, whichever session notices the change.
+    # New records get the domain of the file's first import, whichever session reads the change.
     domain = before.domain or (own[0].domain if own else domain_for(memory.settings).name)
     now = ids.timestamp()
     found = file.items if file else ()
     stated = [items.record_of(item, INSTRUCTIONS, memory, now, domain) for item in found]
     kept, new = _compared(database, own, [r for r in stated if not items.worthless(r)], domain)
     added = new[:max_new]
-    # Reopen a closed record if its line has returned, but not if its line was never removed.
+    # Reopen a record that was closed because its line was removed, if the line has returned.
     again = [r for r in kept.values() if r.id not in before.ids and not r.superseded_by]
     again = [r for r in again if r.valid_to and r.status == "active"]
     stay = {*kept, *(id_ for other in followed.values() for id_ in other.ids)}
@@ -360,7 +360,7 @@ def _compared(
     database: Database, own: Iterable[Record], stated: Sequence[Record], domain: str
 ) -> tuple[dict[str, Record], list[Record]]:
     by_id = {r.id: r for r in (*own, *records.among(database, "id", [r.id for r in stated]))}
-    # A record with the same text may come from another file or another program.
+    # Also find records with the same text that come from other files or programs.
     same_key = records.among(database, "key", [records.key_of(r.what) for r in stated])
     in_force = (r for r in same_key if _holds(r) and r.domain == domain)
     others = [record for record in in_force if record.scope != "local"]

@@ -16,7 +16,7 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects.identity import worktree_of
 from memory_fabric.text import cut, without_controls
 
-# Imported texts were written by other programs and their models, so they lack the user's trust.
+# Imported texts come from other programs and their models, so they do not count as the user's.
 SOURCE, TRUST = "import", "tool"
 # Prefixes of texts that clients insert into conversations.
 _MACHINE = ("<system-reminder", "<claude-mem-context", "Caveat: The messages below")
@@ -44,9 +44,9 @@ PASSED_OVER = frozenset(("node_modules", "__pycache__"))
 class Item(NamedTuple):
     """One imported statement. `key` identifies it in its source, so that it is imported only once.
 
-    `at` is the statement's time (ISO 8601), and `project` is a name or folder given by the source;
-    either may be ''. `also` is additional text for search. `line` is the line number in the file
-    `place`, starting at 1, or 0 if unknown.
+    `at` is its time (ISO 8601), or ''. `project` is the project's name or folder in the source, or
+    ''. `also` is more text for search. `place` is the file, and `line` the line number in it, from
+    1; 0 means unknown.
     """
 
     what: str
@@ -102,10 +102,10 @@ class Left:
 
 
 class Here(NamedTuple):
-    """The project into which memories are imported, and the folders of the user's clients.
+    """The project that receives an import, and the folders of the user's clients.
 
-    `roots` are the real paths of the project's folders. If `whole` is True, the statements of all
-    projects are read.
+    `roots` are the real paths of the project's folders. If `whole` is True, statements about any
+    project are read.
     """
 
     name: str = ""
@@ -116,12 +116,12 @@ class Here(NamedTuple):
     whole: bool = False
 
     def is_stated(self, project: str) -> bool:
-        """Return True if a source's name or folder for a project refers to this project."""
+        """Return True if `project`, a name or folder given by a source, is this project."""
         if not project:
             return False
         if os.path.isabs(project):
             real = os.path.realpath(project)
-            # A subfolder with its own repository, or outside any repository, is another project.
+            # A subfolder is another project if it has its own repository, or is in none.
             is_folder = real in self.roots or os.path.isdir(real)
             return is_folder and worktree_of(real) in {worktree_of(root) for root in self.roots}
         names = {self.name.casefold(), *(os.path.basename(root).casefold() for root in self.roots)}
@@ -141,7 +141,7 @@ def here_of(memory: Memory, codex_home: str = "") -> Here:
 def record_of(item: Item, source: str, memory: Memory, now: str, domain: str = "") -> models.Record:
     """Convert a statement to a redacted record; the default domain is the current folder's."""
     what = without_controls(without_secrets(cut(item.what, MAX_WHAT_CHARS)))
-    # Instructions are displayed with the name of their file, other records with their source.
+    # People are shown the file of an instruction, but the source of any other statement.
     is_instruction = source == models.INSTRUCTIONS and bool(item.place)
     evidence: dict[str, Any] = {
         models.IMPORTED: item.place if is_instruction else source,
@@ -184,7 +184,7 @@ def worthless(record: models.Record) -> str:
 
 
 def provenance(memory: Memory, domain: str = "") -> models.Provenance:
-    """Return the provenance of imported statements: from another program and not confirmed."""
+    """Return the provenance of imports: written by another program, not confirmed by the user."""
     return models.Provenance(SOURCE, trust=TRUST, domain=domain or domain_for(memory.settings).name)
 
 

@@ -46,7 +46,7 @@ MAX_PROMPTS, MAX_MADE = 5000, 40
 MAX_BYTES, MAX_CHARS = 2 << 20, 48 << 10
 # The maximum number of memories that are open at the same time.
 MAX_OPEN = 8
-# Limits of the condensed form: the beginning of each prompt and the end of each answer.
+# Limits of a condensed session: characters of a prompt and of an answer's end, files, prompts.
 CHARS_PER_TOKEN = 4
 MAX_ASKED_CHARS, MAX_ANSWER_CHARS, MAX_FILES, MAX_ASKED = 280, 200, 6, 40
 
@@ -100,7 +100,7 @@ class Reading:
                     continue
                 with contextlib.closing(memory):
                     memory.batch = self.run.batch
-                    memory.session_database()  # open it for writing before its views are opened
+                    memory.session_database()  # open for writing before `_finish` opens its views
                     _begin(memory, self.run.batch)
                     self.projects.append(self._finish(memory, 0, 0))
         finally:
@@ -140,7 +140,7 @@ class Reading:
         return memory.whole
 
     def _memory(self, folder: str, is_attended: bool, client: str) -> Memory:
-        """Return the memory of a folder's project, opened as for a session in that folder."""
+        """Return the memory of a folder's project, with the settings of a session there."""
         key = (folder, is_attended, client)
         memory = self._memories.pop(key, None)
         if memory is None:
@@ -151,7 +151,7 @@ class Reading:
             memory.batch = self.run.batch
             assert memory.project is not None
             id_, run = memory.project.id, self.run
-            # This entry lets an undo or a resumed run find the project.
+            # Save the project in the run, so that an undo or a resumed run can find it.
             if run.folders.get(id_) is None or id_ in run.finished:
                 finished = tuple(other for other in run.finished if other != id_)
                 self._save(run._replace(folders={**run.folders, id_: folder}, finished=finished))
@@ -166,7 +166,7 @@ class Reading:
     def _finish(self, memory: Memory, sessions_read: int, bad: int) -> Done:
         assert memory.project is not None
         name, id_, batch = memory.project.name, memory.project.id, self.run.batch
-        # Propose candidates first outside the isolated domains, then within each of them.
+        # Propose candidates first without the isolated domains, then within each of them.
         isolated = sorted(memory.settings.domains.isolated)
         views = [within(memory, (domain,)) for domain in isolated]
         for view in (without(memory, isolated) if isolated else memory, *views):
@@ -185,7 +185,7 @@ class Reading:
 
 
 def _begin(memory: Memory, batch: str) -> None:
-    """Log the start of this `learn` run, if missing; undoing this entry deletes the run's turns."""
+    """Log an operation for this `learn` run, if missing; its undo will delete the run's turns."""
     database = memory.database("project", create=False)
     if database is None or not learn.is_begun(database, batch):
         by = Provenance("cli", trust="user")
@@ -193,10 +193,10 @@ def _begin(memory: Memory, batch: str) -> None:
 
 
 def _propose(memory: Memory) -> None:
-    """Store the user's rules, corrections and repeated statements in this view as candidates.
+    """Store rules, corrections and repeated statements from the user's prompts as candidates.
 
     The most repeated statements come first, then the newest. Only the user's acceptance gives them
-    the user's trust, because other text in a transcript may look as if the user had typed it.
+    the trust "user", because other text in a transcript may look as if the user had typed it.
     """
     database = memory.session_database()
     rows = prompts.newest_of_all(database, MAX_PROMPTS)
@@ -243,8 +243,8 @@ class Condensed(NamedTuple):
 
 
 def condense(memory: Memory, budget: int, before: str = "") -> Condensed:
-    """Return as many of a project's newest sessions (only those begun before `before`, ISO 8601, if
-    given) as fit in a budget of tokens. The newest one is always included, cut to the budget.
+    """Return a project's newest sessions that fit in a budget of tokens (the newest in any case,
+    cut to the budget). With `before` (ISO 8601), only sessions that began earlier count.
     """
     lines_shown, oldest = list[str](), ""
     count = spent = total = number = 0
@@ -271,7 +271,7 @@ def condense(memory: Memory, budget: int, before: str = "") -> Condensed:
 
 
 def _lines_of(db: Database, session: str, began_at: str, redact: Callable[[str], str]) -> list[str]:
-    """Return a session's prompts, ends of answers, memories and changed files; [] if no prompts."""
+    """Return a session as lines: prompts, ends of answers, records, files; [] without prompts."""
     lines: list[str] = []
     asked = answer = ""
     for role, text in [*prompts.turns_of(db, session), ("user", "")]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 _HEADING = re.compile(r"#{1,6}[ \t]")
-# The beginning of a list item: a bullet, with a check box if there is one, or a number.
+# The beginning of a list item: a number, or a bullet that may have a check box.
 _BULLET = re.compile(r"^(?:[-*+] \s*(?:\[[ xX]\] )?|\d+\. \s*)")
 _LINK = re.compile(r"\[([^\[]*?)\]\([^)]{0,1000}\)")  # bounded: many links may be unclosed
 CODE = ("```", "~~~")
@@ -18,7 +18,7 @@ _NESTED_FROM = 2
 
 
 class Block(NamedTuple):
-    """A bullet or paragraph: text, line number (from 1), heading, and its lines without bullets."""
+    """A bullet or paragraph: `text` joins its `lines` without list markers; `line` is from 1."""
 
     text: str
     line: int
@@ -66,7 +66,7 @@ def parse(text: str) -> Page:
             if not lines_of_block:
                 began, is_bullet, base = number, text != bare, indent
             lines_of_block.append(text)
-    if lines_of_block:  # text before a code block or comment that is never closed
+    if lines_of_block:  # a code block or comment after this text was never closed
         texts = tuple(lines_of_block)
         blocks.append(Block(" ".join(texts), began, heading, is_bullet, texts))
     return Page(head, title, tuple(blocks))
@@ -108,7 +108,7 @@ def _value(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Return Markdown text without bold markers and link targets; of a link, its text remains."""
+    """Return Markdown text without bold markers, and with each link replaced by its text."""
     for sign in ("**", "__", "[[", "]]"):
         text = text.replace(sign, "")
     return _LINK.sub(r"\1", text).strip()

@@ -25,7 +25,7 @@ from memory_fabric.models import RECORD_TYPES, TYPE_ALIASES, Entity, Relation
 from memory_fabric.store.tiers import memory_md
 from memory_fabric.text import words
 
-# At most this many files are read to recognise a folder, and this many characters for a file.
+# To recognise a source, at most LOOKED_AT files of a folder and HEAD_CHARS of a text are parsed.
 LOOKED_AT, HEAD_CHARS = 40, 64 << 10
 MAIN, ENDINGS = "MEMORY.md", (".md",)
 TYPES = {"feedback": "constraint", "user": "preference", "project": "note", "reference": "note"}
@@ -174,7 +174,7 @@ def _groups(lines: list[str]) -> Iterator[tuple[list[str], str, str, int]]:
                 starts.append(at)
                 is_inside = True
             else:
-                # A heading directly after the frontmatter is the title of the same block.
+                # A heading directly after the frontmatter does not begin another block.
                 is_headed, is_inside = is_inside, False
         elif line.startswith("# ") and not is_inside and not is_headed:
             starts.append(at)
@@ -184,7 +184,7 @@ def _groups(lines: list[str]) -> Iterator[tuple[list[str], str, str, int]]:
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
         folders, times = [], []
         text = "\n".join(lines[start:end])
-        # Any of these characters may separate the properties of a block's sessions.
+        # A block lists sessions as `cwd=…, updated_at=…`, separated by any of these characters.
         for part in text.translate(str.maketrans("();\n", ",,,,")).split(","):
             name, _, value = part.strip().partition("=")
             if name.split(" ")[-1] == "cwd" and value.strip():

@@ -36,7 +36,7 @@ LEFT_OUT = (
 )
 # The line with an item's date, author and state, and its id.
 _ID_LINE = re.compile(r"(?:\*.*\*)?\s*<!-- ([^<]*) -->\s*")
-# Line beginnings that Markdown or the page's format would parse as a block, and their escapes.
+# Line beginnings with a meaning in Markdown or in a page, to be escaped, and their escaped forms.
 _TO_ESCAPE = re.compile(r"^(?:(?=[-#+*>|=~`\\\t])|([0-9]+)(?=\\*\.))")
 _ESCAPED = re.compile(r"^(?:\\(?=[-#+*>|=~`\\\t])|([0-9]+)\\(?=\\*\.))")
 _ENTITIES_OUT = (("&", "&amp;"), ("<", "&lt;"), ("\r", "&#13;"))
@@ -58,7 +58,7 @@ class Item(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A parsed page: first line, items, data rows, signature, and the number of damaged rows."""
+    """A parsed page. `data` and `signature` are its last comment; `torn` counts damaged rows."""
 
     head: str
     items: tuple[Item, ...]
@@ -83,7 +83,7 @@ class Written(NamedTuple):
 
     @property
     def about_parts(self) -> int:
-        """Estimate the number of parts; each row has one visible line and one line of data."""
+        """Estimate the number of `parts`; each item takes one visible line and one line of data."""
         number = self.records + self.entities + self.relations + self.observations
         return 2 * number // LINES_AT_ONCE + 1
 
@@ -116,7 +116,7 @@ def item_lines(what: str, why: str, about: str, id_: str, indent: str = "") -> l
 
 
 def data_lines(data: Iterable[Row], sign: signing.ListSignature) -> Iterator[str]:
-    """Yield the comment at a page's end: one line for each row, then a signature of all rows."""
+    """Yield the lines of a page's last comment: its data rows as JSON, and their signature."""
     yield DATA
     for row in data:
         sign.add(row)
@@ -197,7 +197,7 @@ def _items(lines: Sequence[str]) -> Iterator[Item]:
 
 
 def _plain(lines: Sequence[str]) -> str:
-    # Ignore trailing spaces, which editors strip; those of a text itself are written as `&#32;`.
+    # Ignore trailing spaces, which editors strip; a text's own are written as `&#32;`.
     stripped = (line.rstrip(" ") for line in lines)
     text = "\n".join(_ESCAPED.sub(lambda match: match[1] or "", line) for line in stripped)
     for sign, code in ((" ", "&#32;"), *reversed(_ENTITIES_OUT)):
@@ -300,7 +300,7 @@ def _relation_lines(c: Connection) -> Iterator[str]:
 
 
 def _data(c: Connection, project: str, own: Sequence[Seen]) -> Iterator[Row]:
-    """Yield the rows of the page's data, without the texts that the page itself shows."""
+    """Yield the data rows of a page: records (`own`) and graph rows, without their shown texts."""
     yield {"project": project}
     for record, seen in own:
         plain = records.as_object(Record(record.type, ""))

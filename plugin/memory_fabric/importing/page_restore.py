@@ -1,7 +1,7 @@
 """Import a memory page: restore missing memories, and change edited memories.
 
-A text keeps its trust only if this home signed it and it is unchanged. Edited and added texts may
-come from anyone, so they lose trust unless the user declares the page to be their own (`mine`).
+A text keeps its trust only if it is unchanged and was signed with the key of memory's home. Edited
+and added texts may come from anyone, so they lose trust unless the user calls the page `mine`.
 """
 
 import os
@@ -45,8 +45,8 @@ Seen = tuple[Record, tuple[str, ...]]  # a record and the sessions in which it w
 class Restoring(NamedTuple):
     """The changes to store for a page: records with their sessions, graph rows, and counts.
 
-    `is_own` is True if unchanged memories keep their trust; `had_trust` counts the memories that
-    lose the user's trust. `removed` lists observations to delete because their text was edited.
+    `is_own` is True if unchanged memories keep their trust. `had_trust` counts memories whose trust
+    falls from "user". `removed` lists observations to delete because their text was edited.
     """
 
     name: str
@@ -135,7 +135,7 @@ class _Comparison:
         database = memory.database(store, create=False)
         self._c = database.connection if database else None
         self._left, self._counts = Left(), Counter[str]()
-        # If several items have the same id, use the first: others may be copies with new text.
+        # Of items with the same id, use the first: the others may be copies that got a new text.
         self._items = {item.id: item for item in reversed(found.items) if item.id}
         self._records: dict[str, Seen] = {}
         self._texts: dict[str, str] = {}
@@ -151,7 +151,7 @@ class _Comparison:
                 self._record(row)
         content: dict[str, Any] = {"of": frozenset(self._records), **self._graph()}
         self._add()
-        # Place each record after the record that superseded it, because it links to that record.
+        # Store a superseding record before the record that it superseded, which refers to it.
         placed: dict[str, Seen] = {}
         for id_ in self._records:
             chain = []
@@ -198,7 +198,7 @@ class _Comparison:
         self._counts["edited"] += is_edited
 
     def _take_edit(self, live: tuple[Record, list[str]], record: Record, sums: list[Any]) -> bool:
-        """Accept the page's edit of a stored record; otherwise count why not, and return False."""
+        """Accept the page's edit of a stored record; if refused, count why and return False."""
         stored, seen = live
         if _sums(record) == sums or (stored.what, stored.why) == (record.what, record.why):
             self._left.add(items.KNOWN, record.what)
@@ -226,7 +226,7 @@ class _Comparison:
                 if text is None:
                     continue
                 fields["text"] = text
-                # Trust a text only if this home signed it and it has not changed since.
+                # Trust a text only if it was signed with this home's key and is unchanged.
                 is_edited = "of" in row and str(row["of"]) in self._doubted
                 is_edited |= "sums" in row and [page.digest(str(text))] != row["sums"]
                 if not (self._mine or (self._own and not is_edited)):
@@ -262,7 +262,7 @@ class _Comparison:
         stated = {str(record.get("id")) for record in fields}
         for item in self._found.items:
             is_old = bool(item.id) and self._items[item.id].what == item.what
-            if item.id and item.id not in stated:  # the item's data may be among the damaged lines
+            if item.id and item.id not in stated:  # an old item if its data line is damaged
                 is_old = self._found.torn > 0 or self._live(item.id) is not None
             if is_old or not item.what.strip() or item.heading in (page.ENTITIES, page.RELATIONS):
                 continue
@@ -297,7 +297,7 @@ class _Comparison:
         return next(iter(records.find(self._c, "id = ?", (id_,)) if self._c else ()), None)
 
     def _is_forgotten(self, record: Record) -> bool:
-        # Check without the user's trust, because a page must not restore a forgotten statement.
+        # Check with low trust: unlike the user, a page may not restore a forgotten statement.
         return self._c is not None and is_forgotten(self._c, record._replace(trust=TRUST))
 
     def _has(self, table: str, row: Row) -> bool:

@@ -31,8 +31,8 @@ SOON_DAYS = 7
 
 
 class Place(NamedTuple):
-    """The project to which a folder belongs; `id` is '' if the project is unknown. `gone` is True
-    if the folder was deleted and may not have belonged to the repository around it.
+    """The project of a folder; `id` is '' if it is unknown. `gone` is True for a deleted folder
+    that perhaps did not belong to the repository around it.
     """
 
     id: str
@@ -85,7 +85,7 @@ def make(
             folder = f"{move[0]}{folder[len(move[1]) :]}"
             transcript = transcript._replace(head=transcript.head._replace(folder=folder))
             place = place_of(folder)
-            # If the repository's new path exists, a former subfolder need not exist in it any more.
+            # A moved repository must exist at its new path, but the session's subfolder need not.
             place = place._replace(gone=place.gone and not os.path.isdir(place.root))
         offset = offsets_of(place.id).get(transcript.head.session, -1)
         state = _state(settings, transcript, place, offset, now_s)
@@ -126,13 +126,13 @@ def deleted_soon(sessions: Iterable[Session], now_s: float) -> list[Session]:
 
 
 def expired(sessions: Sequence[Session], settings: Settings, now_s: float) -> list[Session]:
-    """Return unread sessions whose turns would expire at once: only memories would be kept."""
+    """Return unread sessions too old for storing their turns; only memories would be kept."""
     since_s = now_s - settings.episodes_keep_days * transcripts.DAY_S
     return [session for session in to_read(sessions) if session.transcript.changed_s < since_s]
 
 
 def read_until(sessions: Iterable[Session]) -> str:
-    """Return the time up to which all sessions not running are read; '' if none is read."""
+    """Return the time up to which all sessions but running ones have been read; '' if none was."""
     sessions = list(sessions)
     first = min(_changes(to_read(sessions)), default=float("inf"))
     times = _changes(session for session in sessions if session.state == READ)
@@ -178,11 +178,11 @@ def _place(registry: Any, folder: str) -> Place:
 
 
 def _belongs(registry: Registry, folder: str, top: str, id_: str) -> bool:
-    """Return True if a deleted folder belonged to the project of `top`, the worktree around it.
+    """Return True if a deleted folder belonged to the project of the worktree `top` around it.
 
-    It did if it was one of Claude Code's worktrees, or if the registry maps the folder or its
-    nearest known parent to the project. Any other folder may have been a separate project inside a
-    larger repository, for instance if the whole home folder is a repository.
+    This is so for Claude Code's worktrees, and if the registry maps the folder, or its nearest
+    known parent, to the project. Any other folder may have been a separate project inside a larger
+    repository, for instance if the whole home folder is a repository.
     """
     if folder.startswith(os.path.join(top, ".claude", "worktrees", "")):
         return True
@@ -214,7 +214,7 @@ def _state(
     if known > 0:
         with suppress(OSError), files.open_regular(transcript.path) as file:
             file.seek(known)
-            # If only an incomplete line is unread, as after a crash, the session counts as read.
+            # A session counts as read if only an incomplete line is left, as after a crash.
             if b"\n" not in file.read(MAX_LINE_BYTES):
                 return READ
     if place.gone and known < 0:

@@ -27,7 +27,7 @@ SEVERAL = "of projects whose name several folders have"
 
 
 class Part(NamedTuple):
-    """A project's share of an import: folder ('' for this project), name, records and relations."""
+    """A project's share of an import; `folder` is '' for the project in which the import runs."""
 
     folder: str
     name: str
@@ -36,7 +36,7 @@ class Part(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """A source's new statements by project, its omitted ones, and its names for this project."""
+    """A source's new statements by project, omitted ones, and the names it has for this project."""
 
     source: Source
     path: str
@@ -166,7 +166,7 @@ def store(
 
 def _store(memory: Memory, part: Part, batch: str, progress: Progress | None) -> tuple[int, int]:
     by, settings = items.provenance(memory), memory.settings
-    # Store records before relations, because records create entities with the source's types.
+    # Store records before relations, so that their entities are created with the right types.
     steps: list[tuple[Database | None, list[tuple[str, dict[str, Any]]]]] = []
     for database, some in _chunks(memory, part.records, create=True):
         objects = (
@@ -214,7 +214,7 @@ def _opened(memory: Memory, folder: str) -> Iterator[Memory]:
 
 
 def folders_by_name(settings: Settings, roots: dict[str, str]) -> dict[str, list[str]]:
-    """Map the name of each project in which clients worked on this machine to its folders."""
+    """Map each name of a project with sessions on this machine to the project's folders."""
     folders: dict[str, list[str]] = {}
     for root, names in _places(settings, roots).items():
         for name in names:
@@ -223,7 +223,7 @@ def folders_by_name(settings: Settings, roots: dict[str, str]) -> dict[str, list
 
 
 def twins(memory: Memory, here: Here, plans: Sequence[Plan], roots: dict[str, str]) -> list[str]:
-    """Return the folders of other projects whose name is used by a source for this project."""
+    """Return the folders of other projects with a name that a source uses for this project."""
     stated = {name.casefold().split("/")[0] for plan in plans for name in plan.names}
     if not stated:
         return []
@@ -233,7 +233,7 @@ def twins(memory: Memory, here: Here, plans: Sequence[Plan], roots: dict[str, st
 
 
 def _places(settings: Settings, roots: dict[str, str], without: str = "") -> dict[str, set[str]]:
-    """Map each folder in which clients worked to its projects' names, except `without`."""
+    """Map the root of each project with sessions to its names; skip the project id `without`."""
     names: dict[str, set[str]] = {}
     for session in past_sessions.make(settings, roots, time.time()):
         place = session.place

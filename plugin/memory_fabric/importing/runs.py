@@ -17,7 +17,7 @@ from memory_fabric.store.projects import home_projects, identity, registry_file
 
 FILE, LOCK = "learn.json", "learn.lock"
 MAX_KEPT = 50
-# SQL that selects later changes by a person to a run's records: `learn --accept`, `review`, `edit`.
+# SQL for changes that a person later made to a run's records: `learn --accept`, `review`, `edit`.
 _BATCH = "coalesce(json_extract(payload, '$.batch'), '')"
 _SINCE = f"kind IN ('remember', 'put_record') AND {_BATCH} <> ?"
 
@@ -33,7 +33,7 @@ class Run(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """An undo's result in one project: counts of undone, failed and accepted (retained) changes."""
+    """The result of an undo in one project: changes undone, failed, and kept because accepted."""
 
     name: str
     changes: int = 0
@@ -94,7 +94,7 @@ def save(home: str, run: Run, file: str = FILE) -> None:
 
 
 def moved(home: str, file: str = FILE) -> dict[str, str]:
-    """Map the old path of each folder that the user reported as moved to the new path."""
+    """Map old to new paths of the folders that the user reported as moved."""
     places = files.read_json(os.path.join(home, file)).get("moved")
     return {str(old): str(new) for old, new in places.items()} if isinstance(places, dict) else {}
 
@@ -132,7 +132,7 @@ def undo(settings: Settings, run: Run, by: Provenance, file: str = FILE) -> list
 
 
 def _opened(settings: Settings, key: str, folder: str) -> Memory:
-    """Open the memory of a run's project, found by id or folder, or else the user's memory."""
+    """Open the memory of a run's project (`key`: its id or folder), or else the user's memory."""
     id_ = key
     if not ids.is_project_id(key):
         place = identity.identify(os.path.realpath(folder))

@@ -27,7 +27,7 @@ from memory_fabric.store.tiers import memory_md
 from memory_fabric.text import cut, one_line
 
 HEAD_BYTES = 64 << 10
-# Every graph file or journal (decisions.jsonl, operations.jsonl) contains one of these.
+# Every graph file or journal (decisions.jsonl, operations.jsonl) contains one of these strings.
 GRAPH_SIGNS = (
     *(f'"{name}"'.encode() for name in ("entityType", "relationType", "entities", "relations")),
     b'"what"',
@@ -47,7 +47,7 @@ TEXTS = ("memory", "text", "content", "data")
 HEAD_CHARS = 4096
 # Keys of `metadata` whose value names a project.
 PROJECTS = ("project", "project_id", "repo", "repository", "app_id")
-# mem0's default categories for facts about the user, and the beginnings of such sentences.
+# mem0's default categories for facts about the user, and a pattern for how such facts begin.
 _OF_PERSON = frozenset(
     """entertainment family fashion food health hobbies hobby identity milestones music personal
     personal_details personal_information preference preferences professional_details sports travel
@@ -94,7 +94,7 @@ def _opened(path: str) -> sqlite3.Connection:
         except sqlite3.OperationalError as error:
             if getattr(error, "sqlite_errorname", "") != "SQLITE_CANTOPEN":
                 raise
-            # The write-ahead log's files cannot be created; the database is complete without them.
+            # SQLite cannot create a write-ahead log here; the database is complete without it.
             connection.close()
             connection = sqlite3.connect(f"{address}&immutable=1", uri=True)
     except sqlite3.Error as error:
@@ -152,7 +152,7 @@ def _rows(
 
 
 def _item_of_row(table: str, row: Row, left: Left) -> Item | None:
-    """Convert a row to a statement; a row without one is counted as omitted, and None returned."""
+    """Convert a row to a statement, or count it as omitted and return None."""
     epoch = row["created_at_epoch"]
     is_time = isinstance(epoch, int | float) and 0 < epoch < 1e14
     at = timestamp(epoch / 1000 if epoch > 1e11 else epoch) if is_time else ""  # in ms or s
@@ -326,7 +326,7 @@ BASIC_MEMORY = Source(
     lambda path, text: notes.is_note(text),
 )
 MEM0 = Source("mem0", "an export of mem0", read_mem0)
-# In order of precedence: the first source that recognises a folder or page is used.
+# In order of precedence: the first source that recognises a folder or Markdown file is used.
 SOURCES = (CLAUDE_MEM, CODEX, AUTO_MEMORY, INSTRUCTIONS, BASIC_MEMORY, MEM0)
 
 
@@ -386,7 +386,7 @@ def find(settings: Settings, here: Here) -> list[tuple[Source, str]]:
         (AUTO_MEMORY, os.path.dirname(memory.path) if memory else ""),
         (INSTRUCTIONS, os.path.join(settings.config_dir, "CLAUDE.md")),
         (CODEX, os.path.join(here.codex_home, "memories")),
-        # Not tested, because this is basic-memory's default folder for notes.
+        # This folder is used without a test of its files: it is basic-memory's default for notes.
         (BASIC_MEMORY, os.path.join(here.user_home, "basic-memory")),
     ]
     return [

@@ -1,5 +1,5 @@
-"""Convert an ingested text to turns and records, without side effects. Other programs do not speak
-for the user, so their records get the trust "tool" and the confidence that the programs state.
+"""Convert an ingested text to turns and records, without side effects. Another program sent it, not
+the user, so its records get the trust "tool" and the confidence that the program states.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ MAX_TURN_CHARS = 16 << 10
 MAX_NOTES = 60
 # The minimum number of words in a turn; a shorter text is a greeting or a status message.
 LEAST_WORDS = 3
-# A turn's words are counted only in this many characters at its beginning.
+# A turn's words are counted only in its first MAX_LOOKED_AT characters.
 MAX_LOOKED_AT = 2000
 
 
@@ -71,8 +71,8 @@ def records(
 ) -> list[models.Record]:
     """Return the records of a text, with deterministic ids: its decisions, and the notes in its
     summary. All other text is stored only as turns. `known` maps the `name_key`s of existing
-    entities to their names. `unread` counts decisions and notes that cannot be parsed, and of which
-    only the text is stored.
+    entities to their names. `unread` counts decisions and notes that cannot be parsed; their
+    records have only a text.
     """
     unread = unread or Unread()
     sure = claimed.ingest.confidence
@@ -96,7 +96,7 @@ def records(
 
 
 def _noted(note: Note, known: Mapping[str, str], unread: Unread) -> models.Record:
-    """Convert a note to a record, which replaces no record and has an unchecked quotation."""
+    """Convert a note to a record that supersedes no other; a quotation in the note is left out."""
     note = note._replace(text=without_secrets(note.text))
     rejected = [without_secrets(name) for name in alternatives(note.instead_of)]
     parse_note = partial(statement, type=note.kind, why=without_secrets(note.why), known=known)

@@ -30,7 +30,7 @@ from memory_fabric.store.queues.ingest_queue import Claimed
 LIMIT_S, LEASE_S = 30.0, 120.0
 # Seconds between checks for due texts; a check takes microseconds.
 POLL_S = 0.1
-# While texts are waiting, the other tiers are updated only every this many seconds.
+# While texts are waiting, journals and MEMORY.md are updated only once in this many seconds.
 LATEST_S = 5.0
 # Seconds to wait after a store error.
 RETRY_S = 2.0
@@ -128,7 +128,7 @@ class Worker:
         self._note(f"attempt {claimed.attempts} at {claimed.id}: {why}")
 
     def _follow_up(self, *, idle: bool) -> None:
-        """Update journals and MEMORY.md if the queue is empty (`idle`), or else every LATEST_S."""
+        """Update journals and MEMORY.md when the queue is empty (`idle`), else every LATEST_S."""
         since = self._changed_at
         if self._memory is None or since is None:
             return
@@ -179,7 +179,7 @@ def serve(settings: Settings, name: str = "", *, once: bool = False, parent: int
 
 
 def limited(memory: Memory, limit_s: float) -> AbstractContextManager[None]:
-    """Return a context manager that raises TooLong after `limit_s`, but not in a transaction."""
+    """Return a context manager that raises TooLong after `limit_s`, once no transaction is open."""
 
     def on_timeout() -> None:
         if any(database.connection.in_transaction for database in memory.open_databases()):
@@ -194,8 +194,8 @@ def process_text(
     memory: Memory, claimed: Claimed, note: Callable[[Mapping[str, Any]], bool]
 ) -> dict[str, Any] | None:
     """Process a text; return its record ids (`records`) and its number of `turns`. `note` saves the
-    progress, or returns False if another worker owns the text; then return None. Only the last
-    write is durable: after a power failure, lost steps are repeated. Raises StoreUnavailable.
+    progress; if it returns False, another worker owns the text, and the result is None. Only the
+    last write is durable: after a power failure, lost steps are repeated. Raises StoreUnavailable.
     """
     progress = dict(claimed.progress)
     database = memory.session_database()

@@ -1,5 +1,5 @@
-"""The concepts of a query: one for each content word, with all spellings of the word. `retrieve`
-searches for the spellings; `normalize` and `inject` measure how much of the query a memory covers.
+"""The concepts of a query: its content words, each with all its spellings ("db", "database").
+Recall searches for the spellings, and measures how much of the query a memory covers.
 """
 
 from functools import cache, lru_cache
@@ -15,7 +15,7 @@ WEAK = word_lists.words("weak_words")
 # Function words of the major languages besides English; they say hardly anything about a topic.
 FUNCTION_WORDS = word_lists.words("function_words")
 WEAK_STRENGTH, NUMBER_STRENGTH, NAME_STRENGTH = 0.3, 0.5, 1.3
-# The weight of one word of an agent's name; only the whole name shows whose memory is meant.
+# The weight of a single word of an agent's name; only the whole name shows that the agent is meant.
 AGENT_WORD_STRENGTH = 0.5
 # For each of these words, both its short and its long form are searched for.
 SHORT_FORMS = {
@@ -30,7 +30,7 @@ MAX_NAME_WORDS, MAX_NAMED_WORDS = 4, 400
 
 
 class Concept(NamedTuple):
-    """A content word of a query. `spellings` are searched for; words with one of `stems` match."""
+    """A content word of a query: `spellings` to search for, and `stems` of words that match it."""
 
     text: str
     spellings: tuple[str, ...]
@@ -40,7 +40,7 @@ class Concept(NamedTuple):
 
 @lru_cache(8)  # every stage of a recall needs the concepts of the same query
 def concepts(query: Query) -> tuple[Concept, ...]:
-    """Return the concepts of a query: first its terms, then the words in agents' names."""
+    """Return the concepts of a query: its terms, then the single words of agent names in it."""
     names = {hint.lower() for hint in query.entity_hints}
     by_stem: dict[str, Concept] = {}
     meanings = dict(query.meant)
@@ -48,7 +48,7 @@ def concepts(query: Query) -> tuple[Concept, ...]:
         spellings = _spellings(term)
         if term in meanings:
             names.add(term)
-            # If the term is an alias of a one-word name, also search for the name's spellings.
+            # If the term means a known name of one word, also search for that name's spellings.
             spoken = words(meanings[term])
             spellings += _spellings(spoken[0]) if len(spoken) == 1 else ()
         stems = frozenset(map(stem, spellings))
@@ -103,7 +103,7 @@ def _strength(term: str, named: set[str]) -> float:
 
 
 def near_words(concept: Concept) -> tuple[str, ...]:
-    """Return a concept's synonyms that do not count as the same word; () for most concepts."""
+    """Return a concept's synonyms, except words that match it anyway; () for most concepts."""
     near = _synonyms().get(stem(concept.text), ())
     return tuple(word for word in near if stem(word) not in concept.stems)
 

@@ -1,6 +1,5 @@
-"""Words of negation in several languages, in lower case, for all modules that compare words.
-Modules add further words of their own, such as verbs of rejection, or the parts into which they
-split "don't".
+"""Words of negation in several languages, in lower case, for all modules that compare words. Some
+modules add words of their own, such as verbs of rejection, or "don" if they split "don't" in two.
 """
 
 NEVER = frozenset("never nie niemals nunca jamás jamas jamais nooit nigdy никогда asla".split())

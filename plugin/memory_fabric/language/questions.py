@@ -1,9 +1,9 @@
 """Recognise what a prompt asks for: earlier conversations, help, a person, a number, a time. A
 prompt that only mentions a past time ("the deployment of yesterday fails") does not ask for earlier
 conversations. In languages with spaces, a phrase must match whole words; in others, it may match
-anywhere. Some prompts ask where the last session ended ("where were we"); so does a session's first
-prompt if it continues something ("continue"). A memory is an answer only if it contains a word of
-the requested kind.
+anywhere. A prompt can also ask where the last session ended ("where were we") or, as the first of
+its session, continue the work ("continue"). A memory is an answer only if it contains a word of the
+requested kind.
 """
 
 from collections.abc import Iterable
@@ -14,13 +14,13 @@ from memory_fabric.language.vocabulary import TECHNOLOGIES
 from memory_fabric.patterns import pattern
 from memory_fabric.text import cjk_pairs, is_file, name_key, without_files, words
 
-# If a prompt is longer than both together, only its beginning and its end are examined.
+# A prompt longer than HEAD_CHARS + TAIL_CHARS is examined only at its beginning and at its end.
 HEAD_CHARS, TAIL_CHARS = 1200, 800
 RESUMED_CHARS = 160  # the maximum length of a prompt for continuing earlier work
 _LANGUAGES = "english german french spanish italian portuguese dutch polish russian turkish".split()
 _SPACELESS = "scripts without spaces"
 PERSON, NUMBER, TIME = "person", "number", "time"
-MAX_KIND_CHARS = 240  # a longer prompt asks for more than one thing
+MAX_KIND_CHARS = 240  # longer prompts are assumed to ask for several things
 _PERSON_WORDS = frozenset("who whom whose".split())
 _AMOUNTS = frozenset("many much often long big large old fast".split())
 _AUXILIARIES = frozenset("do does did will is are was were should can".split())
@@ -49,9 +49,9 @@ def asked_by(text: str) -> frozenset[str]:
 
 
 def resumed(text: str, *, is_first: bool) -> str | None:
-    """Return the subject of a prompt that asks where the work ended, or that continues it as the
-    first prompt of a session ("continue with the importer"). '' means that it names no subject. For
-    other prompts, return None.
+    """Return the subject of a prompt that resumes earlier work, or '' if the prompt names none. It
+    resumes work if it asks where this ended or, as the first prompt of a session, continues it
+    ("continue with the importer"). For other prompts, return None.
     """
     ended = "where the work ended"
     if _phrases_in(text, (ended,), f"{ended}, without spaces"):
@@ -97,7 +97,7 @@ def _phrases_in(text: str, names: Iterable[str], without_spaces: str) -> list[st
         for phrase in phrases.get(word, ()):
             parts = phrase.split()
             spoken = numbered[at : at + len(parts)]
-            # The words of a phrase must not all come from one token, such as `prior-chat`.
+            # A hyphenated word (`prior-chat`) is not a phrase, so require more than one token.
             is_phrase = len(parts) == 1 or spoken[-1][1] > number
             if is_phrase and [word for word, _ in spoken] == parts:
                 present.append(phrase)
@@ -132,7 +132,7 @@ def asked_kind(text: str) -> str:
 
 
 def holds(kind: str, text: str, names: Iterable[str] = ()) -> bool:
-    """Return True if a text contains an answer of this kind. `names` are not persons' names."""
+    """Return True if a text contains an answer of this kind. `names` do not count as persons."""
     if not kind:
         return True
     spoken = words(text)
@@ -141,7 +141,7 @@ def holds(kind: str, text: str, names: Iterable[str] = ()) -> bool:
         things = {part for name in names for part in (name_key(name), *words(name))}
         things.update(word for word in spoken if word in TECHNOLOGIES)
         parts = [part.strip("\"'()[],;:.!?*`") for part in text.split()]
-        # A capitalised word within a sentence is a person's name, unless it is a known other name.
+        # A capitalised word within a sentence counts as a person's name, unless `things` has it.
         return not roles.isdisjoint(spoken) or any(
             part[:1].isupper() and part[1:2].islower() and part[1:].islower()
             for part, last in zip(parts, ["", *text.split()], strict=False)

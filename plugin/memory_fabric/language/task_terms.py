@@ -16,12 +16,12 @@ CODE_ENDS = ("{", "}", ";", "\\")
 MAX_SENTENCES = 60
 # A path with at least this many slashes is a place on this machine, not a subject.
 PATH_SLASHES = 3
-# If a task is longer, its first sentences, which usually name the subject, are searched for first.
+# If a task's subject is longer, search first for its first sentences, which usually name it.
 FOCUS_CHARS = 400
 
 
 def questions(task: str) -> tuple[str, ...]:
-    """Return the subject of a task (created by `text_of`) and, if it is long, the whole task."""
+    """Return the subject of a task made by `text_of`; if long, its beginning, then all of it."""
     description, _, prompt = without_injected(task).partition("\n")
     kinds: dict[str, list[str]] = {"personas": [], "shapes": [], "manners": [], "": []}
     for sentence in _sentences(prompt):
@@ -65,7 +65,7 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _without_errand(sentence: str) -> str:
-    """Remove long paths and words common to all tasks from the sentence; '' if nothing is left."""
+    """Return a sentence without long paths and words such as "review"; '' if nothing is left."""
     openings, errands = words("task_terms", "openings"), words("task_terms", "errands")
     spoken = (word for word in sentence.split() if _bare(word) not in errands)
     short = (word for word in spoken if word.count("/") < PATH_SLASHES)

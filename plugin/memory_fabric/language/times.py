@@ -80,8 +80,8 @@ def boundary(text: str, now: str) -> str:
 
 
 def moment(text: str, now: str) -> str:
-    """Convert a value of `as_of:` to an exact time. A day, a month or a span means its end, but
-    never later than `now`. Return '' if the text is not a time.
+    """Convert the value of an `as_of:` filter to an exact time. For a day, a month or a time span,
+    this is its end, but at most `now`. Return '' if the text is not a time.
     """
     value = text.strip()
     if len(value) > DATE_CHARS and value[:4].isdigit() and (exact := parsed(value)):
@@ -151,7 +151,7 @@ def _relative(lowered: str, words: set[str], now: datetime) -> list[Range]:
     for count, unit in pattern(_AGO).findall(lowered):
         days = {"day": 1, "week": 7, "month": 30, "year": 365}[unit]
         middle = today - timedelta(days=days * (_SMALL_NUMBERS.get(count) or int(count)))
-        # "two weeks ago" is a rounded value, so it may mean a few days earlier or later.
+        # "Two weeks ago" is imprecise, so the span includes days before and after.
         slack = 0 if unit == "day" else days // 2
         spans.append(_span(middle - timedelta(days=slack), 1 + 2 * slack))
     return spans + [_last(word == "this", u, today) for word, u in pattern(_LAST).findall(lowered)]

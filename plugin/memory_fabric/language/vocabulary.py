@@ -23,7 +23,7 @@ def _terms(section: str) -> dict[str, tuple[str, ...]]:
     return {key: tuple(terms.split(", ")) for keys, _, terms in rows for key in keys.split()}
 
 
-# The topics (BR-14) of known agents, and those of single words in other agents' names.
+# Topics of known agents by name, and of other agents by the words in their names (BR-14).
 AGENT_TERMS, ROLE_TERMS = _terms("agent terms"), _terms("role terms")
 
 

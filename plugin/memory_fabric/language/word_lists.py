@@ -28,7 +28,7 @@ def words(file: str, *names: str) -> frozenset[str]:
 
 
 def word_table(file: str, name: str) -> dict[str, str]:
-    """Map each key in a section to its value; the section has lines like `value = key key`."""
+    """Map each key in a section to its value; lines have the form `value = key1 key2`."""
     rows = (line.partition(" = ") for line in sections(file)[name])
     return {key: value for value, _, keys in rows for key in keys.split()}
 
@@ -41,14 +41,14 @@ def either(file: str, name: str) -> str:
 
 @cache
 def phrases(file: str, name: str) -> str:
-    """Return an expression for section `name` (whole words) and section `NAME, anywhere`."""
+    """Return a regex: section `name` matches whole words, "NAME, anywhere" also inside words."""
     anywhere = sections(file).get(f"{name}, anywhere", ())
     return "|".join((rf"\b(?:{either(file, name)})\b", *anywhere))
 
 
 @cache
 def filled(file: str) -> dict[str, tuple[str, ...]]:
-    """Return a file's sections of expressions, with the names from the section `parts` expanded."""
+    """Return a file's sections of regular expressions; names defined in `parts` are expanded."""
     lists = sections(file)
     parts: dict[str, str] = {}
     for line in lists["parts"]:

@@ -1,6 +1,6 @@
-"""The domain of a memory, and the isolation of agents in their own domain. The domain is the first
-of these that exists: the domain specified by the caller; the domain set in config.toml for the
-agent type, or for the folder; the domain derived from the agent type's name; `general`.
+"""The domain of a memory, and the limits of what isolated agents may read. The domain is the first
+of these that is set: by the caller; in config.toml, for the agent type or else for the folder; by
+the agent type's name; otherwise `general`.
 """
 
 import os
@@ -18,14 +18,14 @@ from memory_fabric.store.projects import identity
 from memory_fabric.text import composed
 
 SESSION = "session"  # the default domain of ingested texts
-# Agents of the client: SEARCHERS only read or set things up; GENERIC_AGENTS have no own domain.
+# The client's own agents: SEARCHERS only read or configure; GENERIC_AGENTS have no own domain.
 SEARCHERS = frozenset("explore plan statusline-setup output-style-setup claude-code-guide".split())
 GENERIC_AGENTS = SEARCHERS | {"general-purpose", "claude", "fork"}
 GENERAL = "general"
 
 
 class AgentDomain(NamedTuple):
-    """A caller's domain; `stated` if config.toml sets it for the agent type, or isolates it."""
+    """A caller's domain; `stated` is True if config.toml sets or isolates it for the agent type."""
 
     name: str = GENERAL
     stated: bool = False
@@ -38,9 +38,9 @@ def stated_name(stated: str) -> str:
 
 
 def domain_for(settings: Settings, agent_type: str = "", place: str = "") -> AgentDomain:
-    """Return the domain of an agent type in the folder `place`, by default the session's folder.
-    The domain of an isolated agent type has priority. Otherwise, the folder's domain, if it is
-    isolated, applies to every agent in the folder, whatever config.toml sets for the agent type.
+    """Return the domain of an agent type in the folder `place` (default: the session's folder). An
+    isolated domain of the agent type wins. Next comes the folder's domain if it is isolated, even
+    if config.toml sets another domain for the agent type.
     """
     config = settings.domains
     mapped = stated_for(agent_type, config.agents) or "" if agent_type else ""
@@ -67,9 +67,9 @@ def visible_from(memory: Memory, domain: AgentDomain) -> Memory:
 
 
 def visible_to_process(memory: Memory) -> Memory:
-    """Return the memory that a process outside an agent may read. If MEMORY_FABRIC_DOMAIN is an
-    isolated domain, only that domain is visible. Without the variable, the process belongs to the
-    user and sees everything. Raises StoreUnavailable if it is unknown which domains are isolated.
+    """Return the memory that a command may read. If MEMORY_FABRIC_DOMAIN is an isolated domain,
+    this is only that domain. Without the variable, the command is the user's own and may read
+    everything. Raises StoreUnavailable if it is unknown which domains are isolated.
     """
     if memory.settings.closed:
         raise switches.off_error(memory.settings)
@@ -103,7 +103,7 @@ def _domain_of_place(place: str, settings: Settings) -> str:
     if not settings.domains.paths or not place:
         return ""
     here = os.path.realpath(place)
-    # `place` may be a symbolic link that leads out of the worktree in which the session started.
+    # If `place` is a symbolic link, paths may be relative to its own or to its target's worktree.
     tops = {identity.worktree_of(here), identity.worktree_of(os.path.abspath(place))}
     domains = [(0, "")]
     for stated, domain in settings.domains.paths.items():
@@ -186,7 +186,7 @@ def _is_mention(
     owned: bool = False,
     behind: bool = False,
 ) -> bool:
-    """Return True if the words `NAME domain` (with `behind`: `domain NAME`) refer to a domain."""
+    """Return True if `name` before "domain" (`behind`: after "domain") refers to a domain."""
     whole, is_identifier = "_".join(name), len(name) == 1 and ("_" in name[0] or "-" in name[0])
     idioms = listed("questions", "idioms of domains")
     if whole in idioms or WORD in name or not all(word[0].isalnum() for word in name):

@@ -1,4 +1,4 @@
-"""The last stages of an answer: merge turns, move settled memories up, cut off, score sessions."""
+"""Finish an answer: merge turns, move up settled statements, drop weak hits, score sessions."""
 
 import math
 from collections import Counter
@@ -16,13 +16,13 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries.search import Candidate
 from memory_fabric.text import STOPWORDS, content_stems, stem, words
 
-# A turn states a record of at least LEAST_WORDS words if it contains STATED_SHARE of them. A turn
+# A turn repeats a record of at least LEAST_WORDS words if it contains STATED_SHARE of them. A turn
 # longer than MAX_TURN_CHARS is not merged, because it makes other statements, too.
 STATED_SHARE, LEAST_WORDS, MAX_TURN_CHARS = 0.9, 3, 600
 
 
 def folded(hits: Sequence[Hit]) -> list[Hit]:
-    """Merge turns into the record that they state, and move it to the first turn's position."""
+    """Replace turns that state the same as a record by the record, in the first turn's position."""
     records = [(hit, content_stems(hit.text)) for hit in hits if hit.source == "records"]
     under: dict[str, list[str]] = {}
     hits_left: list[Hit] = []
@@ -46,13 +46,13 @@ Vector = dict[str, float]
 LEAST_CONCEPTS = 16
 # A shorter word before a full stop is probably an abbreviation (`Dr.`), not the end of a sentence.
 LEAST_LAST_WORD = 5
-# The maximum numbers of sessions to read, of sessions that add candidates, and of turns of each.
+# Maximum numbers: sessions to read, sessions that add candidates, and turns of each such session.
 MAX_SESSIONS, ADDED_SESSIONS, TURNS_OF_EACH = 100, 20, 3
 SATURATION, LENGTH_SHARE = 2.0, 0.75
-# The weight of the similarity to the best sessions, the number of best sessions, and the numbers of
-# words that describe all best sessions together, and each single session.
+# The weight of the similarity to the BEST_FEW best sessions. These sessions together are described
+# by WORDS_OF_BEST words, each single session by WORDS_OF_EACH words.
 LIKENESS_WEIGHT, BEST_FEW, WORDS_OF_BEST, WORDS_OF_EACH = 2.0, 5, 40, 100
-# The extra weight of the newest session, and the number of sessions over which it decreases.
+# The extra weight of the newest session, and the number of sessions over which the weight decays.
 NEWNESS_WEIGHT, NEWNESS_SESSIONS = 1.0, 20
 
 
@@ -129,7 +129,7 @@ def scored(texts: Mapping[str, str], wanted: Sequence[Concept]) -> dict[str, flo
 
 
 def _likeness(counts: Mapping[str, Counter[str]], matched: Mapping[str, float]) -> dict[str, float]:
-    """Return each session's cosine similarity to the few best sessions, by their rarer words."""
+    """Return each session's cosine similarity to the best sessions, weighted by word rarity."""
     holding = Counter(word for words_of in counts.values() for word in words_of)
     vectors = {}
     for session, words_of in counts.items():
@@ -159,9 +159,9 @@ def _share_of_best(scores: Mapping[str, float]) -> dict[str, float]:
     return {session: score / best for session, score in scores.items()}
 
 
-# If the first hit covers WHOLE of the question's weight, later hits must cover MUCH of it.
+# If the first hit covers WHOLE of the question, hits that cover less than MUCH of it are dropped.
 WHOLE, MUCH = 0.95, 0.4
-# The first hit must match this many words, because any hit on the subject may match one.
+# The first hit must match this many words, because any hit on the same subject may match one word.
 CUT_OFF_LEAST_WORDS = 2
 
 
@@ -202,7 +202,7 @@ def without_empty_turns(
         if is_users_question and (is_here or asked.issuperset(turn_stems)):
             continue
         if is_turn and len(text) <= MAX_EMPTY_CHARS:
-            # Even a turn of one word may answer the question before it.
+            # Keep even a turn of one word if it may answer the question before it.
             is_answer = candidate.before.rstrip().endswith(_ASKING)
             is_short = text.isascii() and len(text.split()) <= MAX_ERRAND_WORDS
             is_errand = is_short and not is_answer and asked.isdisjoint(turn_stems)
@@ -213,13 +213,13 @@ def without_empty_turns(
 
 
 def says_something(text: str) -> bool:
-    """Return True if a text has a word that is not an assent or common to all conversations."""
+    """Return True if a text has more than assent ("yes") and words of any conversation."""
     assents = listed("questions", "assents")
     return any(word not in assents and word not in _EMPTY for word in words(text))
 
 
 def with_times(hits: Sequence[Hit], memory: Memory) -> tuple[Hit, ...]:
-    """Add `relation_timestamps` to each hit: a time, or '', for each of its `graph_relations`."""
+    """Add `relation_timestamps` to hits: when each of their `graph_relations` was stated, or ''."""
     times = {relation: "" for hit in hits for relation in hit.graph_relations}
     for reader in memory.readers() if times else ():
         try:
@@ -235,21 +235,21 @@ def with_times(hits: Sequence[Hit], memory: Memory) -> tuple[Hit, ...]:
 # The share of the question's weight that a memory must cover to be moved up as settled.
 SETTLED_FIRST_MUCH = 0.4
 MOST_SETTLED = 10  # the maximum number of settled hits added after the first hits
-# At most MOST_TURNS turns are ordered by speaker, if the other speaker is an assistant: its mean
-# answer has LONG_CHARS characters and is LONGER times as long as the mean prompt.
+# The first MOST_TURNS turns are ordered by speaker if the other speaker seems to be an assistant:
+# the mean answer has LONG_CHARS characters, and LONGER times as many as the mean prompt.
 MOST_TURNS, LONG_CHARS, LONGER, HALF = 20, 400, 2.0, 0.5
 
 
 def worth_ranking(hits: Sequence[Hit], most: int) -> list[Hit]:
-    """Return the first `most` hits, and settled hits that turns have pushed further down."""
+    """Return the first `most` hits, and settled statements from the rest, which turns outranked."""
     settled = [hit for hit in hits[most:] if _is_settled(hit)]
     return [*hits[:most], *settled[:MOST_SETTLED]]
 
 
 def settled_first(hits: Sequence[Hit], query: Query, found: Sequence[Hit]) -> list[Hit]:
-    """Move settled hits up: before user statements that cover at most as much of the question, and
-    before questions and proposals that cover at most twice as much. A moved hit gets the score of
-    its new position.
+    """Move settled statements up: before the user's statements that cover at most as much of the
+    query, and before questions and other turns that cover at most twice as much. A moved hit gets
+    the score of its new position.
     """
     if asks_for_the_assistant(query.text):
         return list(hits)

@@ -37,12 +37,12 @@ class Explanation(NamedTuple):
 def explain(
     fabric: Fabric, text: str, *, session: str = "", known: Known | None = None, **question: Any
 ) -> Explanation:
-    """Answer a question, and explain the answer. `question` has more arguments of Fabric.recall;
-    `known` lists memories that the session has already seen. Raises DeadlinePassed.
+    """Answer a question, and explain the answer. `question` is passed to Fabric.recall; `known`
+    lists memories that the session has already seen. Raises DeadlinePassed.
     """
     answer = fabric.recall(text, session=session, explain=True, **question)
     words = tuple((c.text, c.strength) for c in concepts(answer.query))
-    # Like a hook, rank without the semantic model, and filter only by a domain named in the prompt.
+    # Hooks rank without the semantic model, and filter only by a domain named in the prompt.
     hooks = Fabric(fabric.memory, fabric.now).in_named_domain(text)
     query = hooks.query_of_prompt(text)
     if inject.is_silent(query):

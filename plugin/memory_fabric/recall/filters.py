@@ -39,7 +39,7 @@ TIMES = ("since", "before")
 KEYS = (*FILTER_FIELDS, *TIMES)  # the names of filters that a caller may set (BR-19)
 OBJECT = "metadata_filters"
 MAX_VALUES = 50
-# The name of each filter field in an answer; for domains, `expert_domain`.
+# The name of each filter field in an answer (`expert_domain` for `domains`).
 NAMES = {field: name for name, field in FILTER_FIELDS.items()}
 _CLOSED = {"type": TYPES, "scope": SCOPES}
 
@@ -137,7 +137,7 @@ def stated(given: Mapping[str, Any], now: str, field: str = OBJECT) -> Filters:
 
 
 def merged(first: Filters, second: Filters) -> tuple[Filters, tuple[str, ...]]:
-    """Combine two filters; also return, as texts, the fields in which they exclude each other."""
+    """Combine two filters; also describe each field in which no value can satisfy both."""
     whole: dict[str, Any] = {}
     against: list[str] = []
     for field, name in NAMES.items():
@@ -163,7 +163,7 @@ def domains_of(filters: Filters) -> tuple[str, ...]:
 
 
 def for_store(filters: Filters, memory: Memory) -> Filters:
-    """Return filters for SQL queries: case-folded projects ('' for this project), no domains."""
+    """Return filters for SQL: projects case-folded, '' added for this project, domains removed."""
     own = memory.project.name.casefold() if memory.project else ""
     names = [name.casefold() for name in filters.projects]
     untagged = [""] if own and own in names else []

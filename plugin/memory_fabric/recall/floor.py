@@ -1,6 +1,6 @@
-"""The relevance floor: before injection, the test that a memory is certainly relevant to a prompt.
-The floor is absolute: it counts the rare words that a memory shares with the prompt, and never
-compares memories with each other. Thus nothing is injected if the store has no answer.
+"""The relevance floor: a test before injection that a memory is certainly relevant to a prompt. The
+test counts the rare words that a memory shares with the prompt. It never compares memories with
+each other, so nothing is injected if the store has no answer.
 """
 
 from collections import Counter
@@ -16,26 +16,26 @@ from memory_fabric.recall.relevance import weights_of
 from memory_fabric.text import STOPWORDS, cjk_pairs, index_words, name_key, stem, words
 
 RARE = "rare"  # the metadata key for words of the prompt that few memories contain
-# At most this many memories contain a rare word. A memory seldom contains two of them by chance.
+# A rare word is in at most this many memories. A memory seldom shares two of them by chance.
 FEW_ROWS = 4
 # A concept with at least this strength is a topic; weaker concepts are mostly actions.
 SPECIFIC = 1.0
 # A relevant memory shares RARE_SHARED rare words with the prompt. If the prompt has more than
-# MANY_TOPICS topics, the memory must share SHARED_OF_MANY of them, because some memory contains any
-# two. If the prompt has at most FEW_TOPICS, sharing these is enough.
+# MANY_TOPICS topics, the memory must share SHARED_OF_MANY of them, because two may be shared by
+# chance. If the prompt has at most FEW_TOPICS topics, this is not required.
 RARE_SHARED, FEW_TOPICS, MANY_TOPICS, SHARED_OF_MANY = 2, 2, 12, 3
-# The minimum share of a memory's words that the prompt contains, and the share that counts as most.
+# The share of a memory's words that must be in the prompt; the share that is "most" of a prompt.
 LEAST_HELD, MOST = 0.2, 0.6
-# A request with this share of the words of a memory of at least LONG_MEMORY words only repeats it.
+# A request that contains this share of a memory's words (LONG_MEMORY or more) only repeats it.
 SAID_ITSELF, LONG_MEMORY = 0.75, 6
-# By number of shared rare words, the minimum share of the prompt's weight that a memory covers.
+# The minimum (weighted) share of the prompt that a memory covers, by number of shared rare words.
 COVERAGE_FLOORS = {1: 0.45, 2: 0.1}
 # A memory is relevant to a prompt of any length if the prompt contains this share of its words.
 HELD_FLOORS = {1: 0.75, 2: 0.4}
-# A prompt with an unknown proper name is mostly about its bearer, so more words must be shared.
+# An unknown proper name is probably the subject of the prompt, so more words must be shared.
 STRANGER_COVERAGE_FLOORS = {1: 0.7, 2: 0.4}
 STRANGER_HELD_FLOORS = {1: 1.0, 2: 0.65}
-# The required shares are multiplied by this if the only rare word names the memory's entity.
+# If the only shared rare word names the memory's entity, required shares are multiplied by this.
 NAMED_EASE = 0.4
 # Types of records about failures and their fixes. If the prompt reports no trouble, the required
 # shares of these records are multiplied by WITHOUT_TROUBLE.
@@ -55,7 +55,7 @@ _reports_trouble = lru_cache(4)(questions.reports_trouble)
 
 
 class Floor:
-    """The floor for one prompt; a memory must be about the prompt or about one of its sentences.
+    """The floor for one prompt; a memory must be relevant to the prompt or to one of its sentences.
     With `talk`, the prompt asks for earlier conversations. With `is_paste`, the prompt is pasted
     text, for which only a fix of the failure in the text is injected.
     """
@@ -67,7 +67,7 @@ class Floor:
         self._query, self._hits = query, hits
         self._said = questions.asked_by(query.text) if talk else frozenset[str]()
         sentences, is_long = split(query.asked)
-        # Of a prompt with a request next to log lines, only the request is split into sentences.
+        # If a request is next to log lines, only the request (`asked`) is split into sentences.
         is_part = is_long or query.asked != query.text
         self._whole = None if is_part else Part(query, hits, talk=talk)
         several = sentences if is_part or len(sentences) > 1 else ()
@@ -98,7 +98,7 @@ class Floor:
         return part.lacks(part_hits[hit.id]) if hit.id in part_hits else lacking
 
     def _part(self, text: str) -> tuple["Part", Mapping[str, Hit]]:
-        """Return a sentence's requirements, and by id the hits with their coverage of it."""
+        """Return a sentence's requirements, and matching hits by id, marked with their coverage."""
         if text not in self._parts:
             sentence = parse(text, plain=True)
             # Ignore the words with which the prompt asks for earlier conversations.
@@ -182,9 +182,9 @@ class Part:
         needed = SHARED_OF_MANY if self.topics > MANY_TOPICS else RARE_SHARED
         is_about = len(rare) >= RARE_SHARED or len(shared) >= MOST * self.topics
         is_about = is_about and len(shared) >= needed
-        # In scripts without spaces, half of the character pairs cross the border between two words.
+        # In scripts without spaces, half of the pairs of characters are no words: halve the share.
         least = LEAST_HELD / 2 if cjk_pairs(hit.text) else LEAST_HELD
-        # A replacement may have been found by words of the memory that it replaces.
+        # A replacement may match by the words of the memory that it replaces instead of its own.
         is_held = share >= least or bool(hit.metadata.get("replaces"))
         if self.topics > FEW_TOPICS and not (is_about and is_held):
             return TOO_LITTLE
@@ -222,7 +222,7 @@ def _all_numbered(text: str) -> dict[tuple[str, bool], set[str]]:
 
 
 def _numbered(found: Sequence[str], marks: Container[str]) -> dict[tuple[str, bool], set[str]]:
-    """Map nouns to the numbers or letters before them ("7 minutes") or after them ("ticket 7")."""
+    """Map nouns to the numbers or letters next to them, by order: "ticket 7" or "7 minutes"."""
     numbered: dict[tuple[str, bool], set[str]] = {}
     for at, word in enumerate(found):
         if word not in marks:

@@ -31,7 +31,7 @@ SEARCHER_CHARS, SEARCHER_HITS = 600, 2
 STRONG_SHARED, STRONG_COVERAGE, STRONG_HELD = 2, 0.45, 0.6
 # The maximum number of open tasks to search for; with more, each would get too little space.
 MAX_TASKS = 8
-# If a task's text yields this many hits, its description is not searched for.
+# If a task's text yields this many hits, its short description is not searched for separately.
 ENOUGH = 2
 # A shorter line would have hardly any text besides its labels.
 MIN_LINE_CHARS, MIN_TEXT_CHARS = 110, 30
@@ -40,7 +40,7 @@ HOLDING = frozenset(("decision", "constraint", "preference", "pattern", "antipat
 OF_WORK = (*sorted(HOLDING), "note", "problem", "solution")
 KIND_HITS = 4
 FRAME_CHARS = len("\n".join((OPEN_FENCE, render.AGENT_HEADING, CLOSE_FENCE)))
-# Limits of the newest matches and rows that are read for a kind; older records are found by task.
+# Newest matches of a kind's terms, and newest rows to search for its domain; tasks find older ones.
 NEWEST_MATCHES, NEWEST_ROWS = 60, 1000
 
 
@@ -53,9 +53,9 @@ def for_agent(
     now: str,
     **known: Unpack[inject.Known],
 ) -> tuple[list[Hit], int]:
-    """Return the hits for a starting agent, shortened to its budget, and the budget in characters.
-    `tasks` are the open tasks, one of which may be the agent's own. `ask` returns the hits for a
-    text that are above the floor, best first.
+    """Return the hits to inject for a starting agent, shortened to fit its budget, and this budget
+    in characters. `tasks` are the open tasks; one of them may be the agent's own. `ask` returns the
+    hits that are certainly relevant to a text, best first.
     """
     domains = memory.domains or ()
     kind = kind_of(agent_type, memory.settings.agent_terms, domains[0] if domains else "")
@@ -87,7 +87,7 @@ def for_agent(
 def asked_for(
     tasks: Sequence[str], ask: Ask, is_strong: Callable[[Hit, str], bool], *, searches: bool = False
 ) -> list[list[Hit]]:
-    """Return each task's hits, best first, until the deadline; only strong ones with `searches`."""
+    """Return each task's hits, best first, until the deadline; only strong ones if `searches`."""
     queues: list[list[Hit]] = []
     tasks = tuple(dict.fromkeys(tasks))
     for task in tasks:
@@ -98,7 +98,7 @@ def asked_for(
                     break
                 for hit in ask(question):
                     if not (strict or searches) or is_strong(hit, question):
-                        # Keep only the record's own names; search adds names of related entities.
+                        # Keep the entities that the record itself lists; merging adds others.
                         entities = hit.source == "records" and hit.metadata.get("entities")
                         names = tuple(entities or hit.entities)
                         hits.setdefault(hit.id, hit._replace(entities=names))
@@ -111,7 +111,7 @@ def asked_for(
 
 
 def _asked(task: str, *, alone: bool) -> Iterator[tuple[str, bool, int]]:
-    """Yield a task's questions as (text, strict, count of earlier hits that makes it needless)."""
+    """Yield (question, whether only strong hits count, number of hits at which to stop asking)."""
     questions = task_terms.questions(task)
     yield from ((question, False, 1) for question in questions[:1])
     if title := task_terms.title(task):
@@ -121,7 +121,7 @@ def _asked(task: str, *, alone: bool) -> Iterator[tuple[str, bool, int]]:
 
 
 def strong_at(now: str) -> Callable[[Hit, str], bool]:
-    """Return a test for strong hits: facts that share two topics and many words with a question."""
+    """Return `is_strong(hit, question)`: a fact (not a turn) shares two topics and many words."""
     query_of = cache(partial(parse, now=now, plain=True))
 
     def is_strong(hit: Hit, question: str) -> bool:
@@ -166,7 +166,7 @@ def within(hit: Hit, max_chars: int) -> Hit | None:
     if len(render.hit_line(hit)) <= max_chars:
         return hit
     hit = hit._replace(text=one_line(hit.text), metadata={**hit.metadata, "why": ""})
-    if hit.source != "graph":  # a graph hit keeps its name, by which it is looked up
+    if hit.source != "graph":  # the model looks up an entity by its name
         hit = hit._replace(entities=())
     while (over := len(render.hit_line(hit)) - max_chars) > 0:
         left = min(len(hit.text), render.MAX_TEXT_CHARS) - over
@@ -189,7 +189,7 @@ def with_more(kept: Sequence[Hit], more: Iterable[Hit], chars_left: int) -> list
 
 
 def of_kind(kind: "Kind", memory: Memory) -> list[Hit]:
-    """Return records with a kind's terms or domain: pinned, then of lasting types, then newest."""
+    """Return the newest records with a kind's domain or terms; pinned first, then HOLDING ones."""
     holding = f"{ACTIVE_CURRENT} AND scope <> 'local' AND type IN ({marks(OF_WORK)})"
     records: list[Record] = []
     if match := match_expression(kind.terms):
@@ -223,7 +223,7 @@ def hit_of(record: Record) -> Hit:
 
 
 class Kind(NamedTuple):
-    """A kind of agents. Without terms and domain, only the task selects an agent's memories."""
+    """A kind of agents. Without terms and a domain, memories are selected only by task."""
 
     name: str
     terms: tuple[str, ...] = ()  # the agents' topics
@@ -232,10 +232,10 @@ class Kind(NamedTuple):
 
 
 def kind_of(agent_type: str, stated: Mapping[str, str], domain: str = "") -> Kind:
-    """Return the kind of an agent type, by the terms that the user `stated`, else by its name. A
-    `domain` from config.toml has priority over the domain derived from the name. The type
-    `plugin:Code_Reviewer` is looked up by this name and as `code-reviewer`; its terms are these
-    words. If the stated terms are empty, memories are selected only by the agent's task.
+    """Return the kind of an agent type. Its terms are those that the user set in config.toml
+    (`stated`), or else follow from its name. A `domain` from config.toml takes precedence over one
+    derived from the name. `stated` may list `plugin:Code_Reviewer` by this name or as
+    `code-reviewer`. If the listed terms are empty, only the agent's task selects memories.
     """
     name = plain_name(agent_type)
     kind = stated_for(agent_type, stated)

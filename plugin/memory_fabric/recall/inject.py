@@ -21,14 +21,14 @@ from memory_fabric.recall.retrieve import FOR_PROMPTS
 from memory_fabric.text import STOPWORDS, content_stems, stem, words
 
 PROMPT_CHARS, AGENT_CHARS = 2000, 1200
-# Maximum numbers of facts for one prompt, of facts if it has several subjects, and of past turns.
+# Maximums per prompt: facts; facts if the prompt has several subjects; past turns.
 MAX_HITS, MAX_SUBJECTS, MAX_EPISODES = 2, 3, 3
 STATED_IN = 0.85
-# A hit is worth its characters if it has at least this share of the best hit's relevance.
+# A further hit needs at least this share of the best hit's relevance to be injected.
 SHARE_OF_BEST = 0.6
 GIVEN, SHOWN = "given to this session before", "MEMORY.md shows it"
-# The ledger's prefix for a record that was shown because it contradicts a prompt. It is shown even
-# if MEMORY.md or the session's start has shown the record before.
+# In the ledger of memories injected into a session, this prefix marks records injected because they
+# contradict a prompt. These are injected even if the session has already shown them otherwise.
 CONFLICT = "conflict:"
 UNASKED_TURN = "a past turn, which a prompt gets only if it asks for the past"
 UNASKED_RELATION = "a relation, which only a question about relations gets"
@@ -38,14 +38,14 @@ FAILED = ("rror:", "rror[", "rror [", "ERR", "xception", "Traceback", "FAIL", "p
 FAILURE_CHARS = 200
 FIRST_TERMS = 32
 QUESTION_WORDS = ("what ", "which ", "who ", "how ")
-# Cached, because several steps need the words with which one prompt asks for the past.
+# Cached: several steps need the words by which a prompt refers to earlier sessions.
 _words_of_past_talk = lru_cache(4)(questions.asked_by)
 
 
 def query_of(text: str, now: str) -> Query:
-    """Parse a prompt into a query, without the words that ask for earlier sessions. Names, times
-    and requests are read only from text that a person wrote, not from a log beside it. Relations in
-    the graph are followed only if the prompt asks for relations.
+    """Parse a prompt into a query, without words that refer to earlier sessions ("last time").
+    Names, times and requests are read only from what a person wrote, not from a log pasted into the
+    prompt. Relations in the graph are followed only if a question asks about relations.
     """
     query = parse(text, now=now, plain=True)
     question = written(query.text)
@@ -58,7 +58,7 @@ def query_of(text: str, now: str) -> Query:
 
 
 def may_show_a_failure(text: str) -> bool:
-    """Return True if a prompt may show a failure: it has many lines, or is long with an error."""
+    """Return True if a prompt has many lines, or is long and contains an error ("Traceback")."""
     if may_hold_a_log(text):
         return True
     return len(text) > FAILURE_CHARS and any(sign in text for sign in FAILED)
@@ -83,7 +83,7 @@ def sources_for(query: Query) -> frozenset[str]:
 
 
 class Known(TypedDict, total=False):
-    """Memories known in a session: the listed ones, and statements in `here` after `since`."""
+    """Memories already in a session: `seen`, `shown`, and those stated in it after `since`."""
 
     seen: Container[str]  # ids of injected hits
     shown: Container[str]  # ids of records in MEMORY.md
@@ -109,7 +109,7 @@ def verdicts(hits: Sequence[Hit], query: Query, **known: Unpack[Known]) -> list[
 
 def _verdict(hit: Hit, floor: Floor, stated: Sequence[frozenset[str]], known: Known) -> str:
     seen, about = known.get("seen", ()), hit.metadata
-    # Local records are meant for this session, and it may never have seen records of tools.
+    # Not excluded: local records are meant for this session, and tools' records may be new to it.
     is_kept = about.get("scope") == "local" or about.get("trust") == "tool"
     is_from_here = known.get("here") and about.get("session") == known["here"] and not is_kept
     if is_from_here and hit.timestamp > known.get("since", ""):
@@ -126,7 +126,7 @@ def _verdict(hit: Hit, floor: Floor, stated: Sequence[frozenset[str]], known: Kn
         return UNASKED_TURN
     if about.get("entityType") == "relation":
         if len(about.get("relations", ())) > 1:
-            return ""  # paths are candidates only if the prompt asks for them
+            return ""  # several relations: a path, found only if a prompt asks for it
         if not floor.asks_for_relations:
             return UNASKED_RELATION
     if about.get("over") and not floor.past:
@@ -143,15 +143,15 @@ def _verdict(hit: Hit, floor: Floor, stated: Sequence[frozenset[str]], known: Kn
 
 
 def choose(hits: Sequence[Hit], query: Query, *, max_hits: int = MAX_HITS) -> list[Hit]:
-    """Return the ranked hits that are worth their characters: first facts, then past turns. Records
-    that contradict the prompt come first, then the best hit on each subject. Other hits that are
-    far less relevant than the best hit are left out. Shared hits come last, limited to their share.
+    """Return the hits to inject: first facts, then past turns. Records that contradict the prompt
+    come first, then the best hit on each subject. Other hits that are far less relevant than the
+    best one are left out. Of the facts, other people's come last, and only a few (`within_share`).
     """
     turns = [hit for hit in hits if hit.source == "episodes"]
     facts = [hit for hit in hits if hit.source != "episodes" and not is_of_others(hit)]
     theirs = [hit for hit in hits if hit.source != "episodes" and is_of_others(hit)]
     facts.sort(key=lambda hit: not hit.metadata.get("conflict"))
-    # Find the first hit, and each later hit that adds a name or two topics of the prompt.
+    # Take the first fact, and each later one that matches a new name or two new topics.
     strengths = {c.text: c.strength for c in concepts.concepts(query)}
     shared_terms: set[str] = set()
     subjects: list[Hit] = []
@@ -197,7 +197,7 @@ def _near_the_best(hits: Sequence[Hit], beside: Sequence[Hit] = ()) -> list[Hit]
     return [hit for hit in hits if hit.relevance >= SHARE_OF_BEST * most]
 
 
-# Types of records that can contradict a request, unless their trust is in UNTRUSTED.
+# Types of records that can contradict a request, unless the record's trust is in UNTRUSTED.
 KINDS = frozenset("constraint preference decision pattern note".split())
 UNTRUSTED = frozenset(("tool", "foreign"))
 MAX_SENTENCES = 40
@@ -208,11 +208,11 @@ NEGATORS |= frozenset("without без avoid stop mai".split())
 _INSTEAD = [tuple(line.split()) for line in sections("questions")["instead of"]]
 # Words that only express whether or how far an action is required ("must"), not which action.
 _MODALS = STOPWORDS | listed("questions", "modal verbs")
-# The maximum distance, in words, of a verb such as "use" before the name of the used thing.
+# A verb such as "use" may be this many words before the name: "use our own Redis".
 _BEFORE = 3
 # Verbs of change, which may be further away: "move product photos over to Thumbor".
 _CHANGING, _FAR_BEFORE = frozenset("switch move migrate port convert change".split()), 7
-# Words before the scope of a choice. Outside this scope, the choice rejects nothing.
+# Prepositions that limit a choice: "npm, not yarn, for docs" rejects yarn only for docs.
 _SCOPES = frozenset("for in on under at during für bei para pour per для".split())
 Sentence = tuple[list[str], frozenset[str]]  # a sentence's words in order, and their stems
 
@@ -258,7 +258,7 @@ def _denied_clauses(text: str) -> Iterator[tuple[str, ...]]:
             at = next((i for i, word in enumerate(clause_words) if word in NEGATORS), -1)
             if at < 0:
                 continue
-            # The denied words are on both sides of the negation in "the shop is never seeded".
+            # The negation may stand between the denied words: "the shop is never seeded".
             behind = [w for w in clause_words[at + 1 :] if w not in _MODALS and w not in NEGATORS]
             before = [w for w in clause_words[:at] if w not in _MODALS and w not in NEGATORS]
             content = tuple(dict.fromkeys([*before, *behind] if before else behind))
@@ -267,7 +267,7 @@ def _denied_clauses(text: str) -> Iterator[tuple[str, ...]]:
 
 
 def _subject(said: Sequence[str], rejected: Sequence[Sequence[str]]) -> frozenset[str]:
-    """Return the stems of the purpose of a choice: "mobile API" in "GraphQL for the mobile API"."""
+    """Return the stems of what a decision is about: its words except `rejected` and common ones."""
     places = listed("questions", "places")
     out = {word for name in rejected for word in name}.union(_MODALS, _SCOPES, places)
     return frozenset(stem(word) for word in said if word not in out)

@@ -20,7 +20,7 @@ from memory_fabric.store.queries.conditions import marks
 from memory_fabric.store.records import newest_fixes
 from memory_fabric.text import STOPWORDS
 
-# The trust of fixes that are shown after a failure. Only a question finds other fixes.
+# Trust levels of fixes that are shown after a failure; other fixes only answer questions.
 TRUSTED = frozenset(("user", "assistant"))
 # Maximum numbers of fixes to compare per database, of fixes to show, and of a symptom's characters.
 MAX_FIXES, MAX_TOLD, MAX_SAID_CHARS = 300, 2, 1500
@@ -28,12 +28,13 @@ MAX_HEAD_CHARS, MAX_TAIL_CHARS, MAX_LINES, MAX_LINE_CHARS = 6 << 10, 12 << 10, 4
 MAX_PLACES = 40  # words in more lines do not help to identify the failure
 # Words are close together if they are within this many consecutive lines.
 WINDOW_LINES = 3
-ORDINARY, DISTINCTIVE, NAMED, CODE, PATH = 0.5, 1.0, 1.5, 0.7, 0.5  # weights of words by their kind
+ORDINARY, DISTINCTIVE, NAMED, CODE, PATH = 0.5, 1.0, 1.5, 0.7, 0.5  # weights by kind of word
 TECHNOLOGY, TOOLS = 0.3, frozenset(("technology", "tool", "project"))
 MAX_IDENTIFIER = 3.0
-# The extra weight of two words, without or with a number, that are adjacent in both texts.
+# Extra weight of two words that are adjacent in both texts; more if one of them is a number.
 PAIR, PAIR_WITH_NUMBER = 0.5, 1.0
-# A matching line has LINE_SHARE of the error's weight and, below LINE_WEIGHT, few other words.
+# A line matches if it has LINE_SHARE of the error's weight. If this is less than LINE_WEIGHT, the
+# line's other words must be few. An error with less than SHORT_LINE_WEIGHT matches no line.
 LINE_SHARE, LINE_WEIGHT, SHORT_LINE_WEIGHT = 0.8, 2.0, 1.0
 CODE_WEIGHT = 1.5
 PHRASE_WEIGHT, LONG_PHRASE_WEIGHT, LONG_PHRASE_WORDS, FURTHER_WORD = 2.0, 1.0, 3, 0.1
@@ -55,7 +56,7 @@ class _Text(NamedTuple):
 
     lines: tuple[tuple[str, ...], ...]
     places: Mapping[str, Sequence[int]]  # the line numbers of each word
-    telling: Set[str]  # words not common to all failures; a symptom must share one of them
+    telling: Set[str]  # words not found in every failure; a fix must mention at least one
     rare: Set[str]  # words in few lines and not in the failed command
 
 
@@ -121,7 +122,7 @@ def _weight(record: Record, text: _Text, typed: frozenset[str]) -> float:
 
 
 def _by_line(error: str, text: _Text) -> float:
-    """Return the weight of a line with all names and nearly all distinctive words of `error`."""
+    """Return the weight of a line with all names and nearly all words of `error`; otherwise 0."""
     names = _names(error)
     if not text.places.keys() >= names:
         return 0.0
@@ -143,7 +144,7 @@ def _by_line(error: str, text: _Text) -> float:
 
 
 def _by_phrase(stated: Iterable[str], text: _Text, typed: frozenset[str]) -> float:
-    """Return the weight of a quoted phrase or error code of a symptom in the text; else 0."""
+    """Return the weight of a symptom's quoted phrase or error code that is in the text, else 0."""
     for symptom in stated:
         for groups in pattern(_QUOTED).findall(symptom):
             phrase = _words("".join(groups))
@@ -192,7 +193,7 @@ def _by_words(record: Record, said: str, text: _Text) -> float:
 
 
 def _names(error: str) -> set[str]:
-    """Return the words of quotations without spaces: names of modules, keys or tables."""
+    """Return the words of quoted names (of modules, keys, tables); a name contains no spaces."""
     return {word for name in pattern(_NAME).findall(error) for word in _words(name)}
 
 
@@ -223,7 +224,7 @@ def _symbol(word: str) -> str:
 
 
 def _weighed(text: str, among: Set[str] | None = None) -> dict[str, float]:
-    """Map each word of the text to its weight; with `among`, only the words in this set."""
+    """Map the words of a text, or only those in `among`, to how well they identify a failure."""
     weights: dict[str, float] = {}
     for word, low in _spelled(text):
         if among is None or low in among:

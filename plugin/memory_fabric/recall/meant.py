@@ -1,8 +1,8 @@
-"""Names to which words of a question refer by an alias or with a spelling mistake, and the time
-before or after an event that a question mentions ("before the migration"). A word is a misspelt
-name only if it is neither in the memory's texts nor an ordinary word, and exactly one known name is
-near enough. Words of five letters may differ by one edit (a letter added, removed or replaced, or
-two letters swapped), words of eight letters by two.
+"""Resolve names that a question mentions by an alias or misspells, and the time before or after an
+event that it mentions ("before the migration"). A word is a misspelt name only if it is neither in
+the memory's texts nor an ordinary word, and exactly one known name is near enough. Words of five
+letters may differ by one edit (a letter added, removed or replaced, or two letters swapped), words
+of eight letters by two.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -42,7 +42,7 @@ ENDINGS = ("s", "es", "ed", "d", "ing", "er", "ly", "y", "ies")
 
 
 def with_names_meant(query: Query, readers: Sequence[Reader]) -> Query:
-    """Add the names that words of the query mean to hints and `meant`. Raises DeadlinePassed."""
+    """Add the names behind aliases and typos to hints and `meant`. Raises DeadlinePassed."""
     asked = [t for t in query.terms if len(t) > 1 and t.isalnum() and t not in _COMMON]
     names: dict[str, str] = {}
     for reader in readers:
@@ -71,8 +71,8 @@ def with_names_meant(query: Query, readers: Sequence[Reader]) -> Query:
 
 
 def dated(query: Query, readers: Sequence[Reader], session: str) -> Query:
-    """Add the period before or after an event that the question mentions and a record reports. If
-    several report it, use the first for a named event, else the latest. Raises DeadlinePassed.
+    """Add the period before or after an event that the question mentions. The first record of a
+    named event ("the Kafka migration"), or else the latest, dates it. Raises DeadlinePassed.
     """
     asked = words(query.text) if len(query.text) <= MAX_DATED_CHARS else []
     cue = max((i for i, word in enumerate(asked) if word in _BEFORE | _AFTER), default=len(asked))
@@ -93,7 +93,7 @@ def dated(query: Query, readers: Sequence[Reader], session: str) -> Query:
         except DeadlinePassed:
             raise
         except FabricError:
-            continue  # the search itself reports the failure
+            continue  # the search, which comes next, reports this store's error
         days = sorted(r.timestamp[:10] for r in rows if r.timestamp and _reports(r, kinds, names))
         if days:
             day = days[0] if names else days[-1]

@@ -1,5 +1,5 @@
-"""Conversion of candidates to hits in normal form (BR-2), most relevant first.
-`metadata["coverage"]` is the share of the question's weight that the text covers (`relevance`).
+"""Conversion of candidates to uniform hits (BR-2), most relevant first. `metadata["coverage"]` is
+the share of the question's words in the text, weighted by rarity (`relevance`).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,11 +28,11 @@ def normalize(
     sessions: Mapping[str, float] = {},
     most: int = 0,
 ) -> list[Hit]:
-    """Return hits in normal form, most relevant first. Candidates that lack an exact phrase or
-    contain an excluded word are left out. `now` (ISO 8601) resolves times such as "last week". With
-    `wide`, synonyms count. With `explain`, the metadata includes the `parts` of each relevance.
-    `sessions` maps the sessions that the question may continue to scores (0-1). With `most`, only
-    the best memories of each source become hits, to save time.
+    """Return hits in uniform form, most relevant first, without candidates that lack an exact
+    phrase or contain an excluded word. `now` (ISO 8601) resolves times such as "last week". If
+    `wide`, synonyms match, too. If `explain`, the metadata includes the `parts` of each relevance.
+    `sessions` has a score (0-1) for each session that the question may continue. If `most` is set,
+    only so many memories of each source, the best ones, become hits, to save time.
     """
     worthwhile = _worth_measuring(candidates, query)
     measured = measure(worthwhile, query, now, wide=wide, sessions=sessions)
@@ -80,7 +80,7 @@ def most_relevant_first(hits: Sequence[Hit]) -> list[Hit]:
 
 
 def _worth_measuring(candidates: Sequence[Candidate], query: Query) -> list[Candidate]:
-    """Drop redundant entities, and candidates without a phrase or with an excluded word."""
+    """Drop repeated entities, and candidates that lack a phrase or contain an excluded word."""
     exact = _exact_names(query)
     whole = [c for c in candidates if c.metadata.get("whole_entity")]
     others = [c for c in candidates if not c.metadata.get("whole_entity")]
@@ -104,7 +104,7 @@ def _whole_text(candidate: Candidate) -> str:
 
 
 def _exact_names(query: Query) -> tuple[str, ...]:
-    """Return the keys of a question that is short enough to be only a name; () for longer ones."""
+    """Return the normalized forms of a question that may be just a name; () if it is too long."""
     if len(query.asked) > MAX_NAME_CHARS:
         return ()
     return name_key(query.asked.strip(" ?!.\n\t")), name_key("".join(words(query.asked)))
@@ -132,7 +132,7 @@ def _relevance(one: Measured) -> float:
 DEFAULT_THRESHOLD = 0.85
 # Words that may be added or left out without changing a statement.
 FILLERS = listed("questions", "fillers")
-_DUTY = "must"  # words for a duty ("should", "shall") are all replaced by this word
+_DUTY = "must"  # replaces "should", "shall" and "ought" before texts are compared
 _DUTIES = frozenset((_DUTY, "should", "shall", "ought"))
 _SIGNS = ",;:.!?…()[]{}\"'“”‘’`*"
 # Words that reverse a statement: two texts contradict each other if only one has such a word.
@@ -157,7 +157,7 @@ def collapse(hits: Sequence[Hit]) -> list[Hit]:
 
 
 def one_of_each_entity(hits: Sequence[Hit]) -> list[Hit]:
-    """Keep each entity's first observation, with its other ones in `also_observed` (BR-2)."""
+    """Keep each entity's first hit; list its other observations in `also_observed` (BR-2)."""
     by_entity: dict[str, Hit] = {}
     more: dict[str, list[str]] = {}
     for hit in hits:
@@ -179,7 +179,7 @@ def dedupe(hits: Sequence[Hit], threshold: float = DEFAULT_THRESHOLD) -> list[Hi
     loosely = threshold < DEFAULT_THRESHOLD
     for hit in most_relevant_first(collapse(hits)):
         own = frozenset(words(hit.text))
-        # Whichever words are `selective`, a near copy has one of them; so choose the rarest.
+        # A near copy contains at least one of `selective`. Rare words need the fewest comparisons.
         rarest = sorted(own, key=lambda word: len(by_word.get(word, ())))
         selective = rarest[: max(1, int(len(own) * (1 - threshold)) + 2)]
         for place in sorted({place for word in selective for place in by_word.get(word, ())}):
@@ -197,7 +197,7 @@ def dedupe(hits: Sequence[Hit], threshold: float = DEFAULT_THRESHOLD) -> list[Hi
 
 
 def _may_merge(a: Hit, b: Hit, *, loosely: bool) -> bool:
-    """Return True if two hits with nearly equal words make the same statement."""
+    """Return True if two similar hits make the same statement; `loosely` ignores entity names."""
     if is_superseded(a) != is_superseded(b):
         return False
     tokens = _tokens(a.text), _tokens(b.text)
@@ -231,17 +231,17 @@ def public_id(hit: Hit) -> str:
 
 
 def coverage(hit: Hit) -> float:
-    """Return the share of the question's weight that a hit covers."""
+    """Return the weighted share of the question's words that a hit contains."""
     return float(hit.metadata.get("coverage", 0.0))
 
 
 def is_of_others(hit: Hit) -> bool:
-    """Return True for a memory from a shared journal, which is no proof: its author may lie."""
+    """Return True for a memory from another person's journal, which may be untrue."""
     return hit.metadata.get("trust") == FOREIGN
 
 
 def _merged(kept: Hit, other: Hit) -> Hit:
-    # The user's own statement has priority over a copy, and a record over the turn that states it.
+    # Keep the user's own statement rather than another's copy, and a record rather than its turn.
     is_copy = is_of_others(kept) and not is_of_others(other)
     if is_copy or (kept.source == "episodes" and other.source == "records"):
         kept, other = other._replace(relevance=max(kept.relevance, other.relevance)), kept

@@ -17,14 +17,15 @@ from memory_fabric.store.conversations import sessions as conversations
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, first_of, one_line
 
-# The ledger's prefix for a shown task, and the maximum share of sessions with a rare word.
+# The prefix of a task's hit id, and the maximum share of sessions that contain a rare word.
 TASK, RARE_SHARE = "task:", 0.2
-# Rare words (ordinary ones count less) to share: ENOUGH, and OF_TOPICS of the prompt's topics.
+# Minimum number of shared rare words: ENOUGH, or OF_TOPICS × the number of the prompt's topics if
+# that is more. An ordinary English word counts as ORDINARY.
 ENOUGH, OF_TOPICS, ORDINARY = 2.0, 0.2, 0.6
-# The minimum share of the prompt's weight that a session covers, higher if there are few sessions.
+# Minimum share of the prompt's topics (weighted by rarity) in a session; higher for few sessions.
 SHARE, SHARE_OF_FEW, FEW_SESSIONS = 0.25, 0.5, 8
 NEXT = 0.6  # the maximum weight of the second best session, relative to the best
-# Search at most LIMIT turns, and only if RARE words of the prompt are in at most FEW_TURNS each.
+# Maximum turns to search. A prompt needs RARE words that occur in at most FEW_TURNS turns each.
 LIMIT, FEW_TURNS, RARE = 24, 100, 2
 TURNS = frozenset(("episodes",))
 MAX_SESSIONS = 200
@@ -48,9 +49,9 @@ def told(
     told_hits: Sequence[Hit],
     is_known: Callable[[str], bool],
 ) -> Hit | None:
-    """Return the earlier task that the prompt almost repeats, in one line: its request, result and
-    files. Return None if no task certainly matches, or if the session knows the task's result.
-    `turns_of` finds past turns for a query; `told_hits` are shown together with the task.
+    """Return the earlier task that the prompt almost repeats, as a hit with one line: its request,
+    result and files. Return None if no task certainly matches, or if its result `is_known`.
+    `turns_of` finds past turns; a result in `told_hits`, shown with the task, is not repeated.
     """
     readers = memory.readers()
     query = with_rarest_terms(query, readers, TURNS)
@@ -78,7 +79,7 @@ def told(
             break
     files = conversations.load_notes(database, task.session).get("files")
     text = line(task.request.text, ended, files if isinstance(files, list) else ())
-    # Skip a task whose line repeats a replaced record, or whose request only states a record.
+    # Skip the task if its line repeats an outdated record, or if its request only states a record.
     if any(states(text, note.what) for note in over) or any(
         states(note.what, task.request.text) for note in noted
     ):

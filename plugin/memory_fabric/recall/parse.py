@@ -25,12 +25,12 @@ INTENTS = tuple(
     for intent in ("relationship", "decision", "problem", "preference", "pattern")
 )
 RELATION_WORDS = INTENTS[0][1]
-# Neither "the test was slow" nor "what must pass before a release" asks for the past. A prompt asks
-# for it with one of LONG_PAST_WORDS, or with one of EARLIER_WORDS together with an auxiliary verb
-# of the past, or without a word of the present.
+# A prompt asks for an earlier state with one of LONG_PAST_WORDS. One of EARLIER_WORDS is enough
+# only with "did" or "had", or if no word refers to the present. Thus neither "the test was slow"
+# nor "what must pass before a release" asks for an earlier state.
 LONG_PAST_WORDS = frozenset("previously formerly originally historically".split())
 EARLIER_WORDS, PAST_AUXILIARIES = frozenset(("before", "earlier")), frozenset(("did", "had"))
-# Words with which "used to" describes the present: "the tool that is used to deploy".
+# After one of these words, "used to" is not a past tense: "the tool that is used to deploy".
 OF_TODAY = frozenset("is are be being been get gets getting was were".split())
 SUBJECTS = frozenset("i we they you it he she who that".split())
 _BREAKS = str.maketrans(
@@ -184,18 +184,18 @@ def _has_any(runs: Iterable[str], text: str) -> bool:
     return any(run in spaced for run in runs)
 
 
-# A phrase such as "other than", and the unwanted word after it, without articles.
+# Matches "other than the X" and similar phrases; its group is the unwanted word X.
 _UNWANTED = (
     rf"(?i)(?<!\S)(?:{either('questions', 'other than')}),?\s+"
     r"(?:(?:the|a|an|our|my|any|in)\s+)*+(\S+)"
 )
-# A minus sign and a word to exclude; options such as `-r` and `--verbose` exclude nothing.
+# Matches a word to exclude, such as `-redis`. Options (`-r`, `--verbose`) exclude nothing.
 _EXCLUDED = r"(?<!\S)-[^\W\d_]\S*"
 MIN_WORD_CHARS, MAX_LEFT_OUT = 3, 8
 
 
 def left_out(text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """Return the text without its unwanted words, words to exclude, and words to rank lower."""
+    """Split a question into the text to search for, words to exclude, and words to rank lower."""
     excluded: list[str] = []
     unasked: list[str] = []
 
@@ -267,7 +267,7 @@ def sentences(text: str) -> Iterator[tuple[str, str]]:
 
 @lru_cache(4)  # `relevance` and `floor` both split the question
 def split(text: str) -> tuple[tuple[str, ...], bool]:
-    """Return a text's sentences, and True if several exceed WINDOW_TERMS content words together."""
+    """Return a text's sentences, and True if it has several and over WINDOW_TERMS content words."""
     found: list[str] = []
     sizes: list[int] = []
     for sentence, end in dict.fromkeys(sentences(text)):

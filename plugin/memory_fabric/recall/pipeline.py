@@ -1,6 +1,6 @@
-"""The recall pipeline: parse → spelling → retrieve → normalize, then one of two paths. Hooks: floor
-→ dedupe → rank. Questions: sessions and meaning → dedupe → boost → rank → fold → settled first →
-cut.
+"""The recall pipeline: parse, correct spelling, retrieve, normalize. Hooks then apply the relevance
+floor, merge duplicates and rank. Questions also retrieve turns of related sessions and similar
+texts; they merge duplicates, boost, rank, fold turns into records, move settled hits up, and cut.
 """
 
 from collections.abc import Container, Mapping, Sequence
@@ -23,21 +23,21 @@ from memory_fabric.store.memory import Memory
 DEFAULT_LIMIT = 10
 # The maximum number of candidates per source for an injection, which contains only a few hits.
 INJECT_LIMIT = 40
-# Number of hits beyond the limit that get cross references, which may move them up.
+# How many hits beyond the limit are checked for related entities, which may raise their rank.
 REFERENCED_EXTRA = 10
 WORD = "domain"  # a question without this word names no domain
-STANDS_FOR = "stands_for"  # the metadata key for ids of the older hits that a hit replaces
+STANDS_FOR = "stands_for"  # metadata key: ids of older hits that this newer hit stands for
 
 
 class Injection(NamedTuple):
-    """The text that a hook injects, and the ids to add to the ledger after its delivery."""
+    """The text that a hook injects, and ids to record in the session's ledger once it is shown."""
 
     text: str = ""
     ids: tuple[str, ...] = ()
 
 
 class Fabric(RequestContext):
-    """Recall from a memory as of `now` (ISO 8601, UTC); with `similarity`, also by meaning."""
+    """Recall from a memory at time `now` (ISO 8601, UTC); `similarity` adds search by meaning."""
 
     def __init__(
         self, memory: Memory, now: str, similarity: Similarity | None = None, agent_type: str = ""
@@ -100,7 +100,7 @@ class Fabric(RequestContext):
     def _asked(
         self, text: str, beside: Filters, as_of: str
     ) -> tuple[Query, tuple[str, ...], tuple[str, ...]]:
-        """Return the query with all filters, the filters that exclude each other, and notes."""
+        """Return (query with the filters of `text` and `beside`, contradictory filters, notes)."""
         # Imported late: only questions have filters.
         from memory_fabric.recall.agent_domains import named
         from memory_fabric.recall.filters import merged
@@ -133,7 +133,7 @@ class Fabric(RequestContext):
     def chosen(
         self, hits: Sequence[Hit], query: Query, *, max_hits: int = MAX_HITS, **known: Unpack[Known]
     ) -> list[Hit]:
-        """Choose the hits to inject from `hits` and from known fixes of the prompt's failure."""
+        """Choose what to inject from `hits` and, if the prompt may show a failure, known fixes."""
         if inject.may_show_a_failure(query.text):
 
             def is_new(fix: Record) -> bool:
@@ -173,7 +173,7 @@ class Fabric(RequestContext):
         return shown_hits
 
     def _with_newer(self, hits: Sequence[Hit]) -> list[Hit]:
-        """Add newer records that contradict the hits. Each hit follows its newer records."""
+        """Add newer records that contradict a hit, each before the hits that it contradicts."""
         from memory_fabric.store.records import contradicting_any  # late: few prompts have hits
 
         by_record = {str(h.metadata.get("record")): h for h in hits if h.source == "records"}
@@ -191,7 +191,7 @@ class Fabric(RequestContext):
             hit = hit_of(record)._replace(relevance=old.relevance, score=old.score)
             newer.append(hit._replace(metadata={**about, **hit.metadata}))
         ordered = newer_first([*hits, *newer])
-        # Leave out an added record if a still newer record contradicts it.
+        # Omit an added record if an even newer record contradicts it.
         hit_ids, before = {hit.id for hit in hits}, models.SAID_BEFORE
         return [hit for hit in ordered if hit.id in hit_ids or before not in hit.metadata]
 
@@ -210,7 +210,7 @@ class Fabric(RequestContext):
         return Fabric(within(self.memory, (mention.domain,)), self.now)
 
     def query_of_prompt(self, text: str) -> Query:
-        """Return a prompt's query, with its rarest words and meant names. Raises DeadlinePassed."""
+        """Parse a prompt, keep rarest words, resolve aliases and typos. Raises DeadlinePassed."""
         query = inject.query_of(text, self.now)
         if inject.is_silent(query):
             return query
@@ -225,7 +225,7 @@ class Fabric(RequestContext):
         if not candidates:
             return []
         rare = rare_terms(candidates)
-        # The search reached its limit, so count in the whole store which of these words are rare.
+        # The candidates are incomplete, so count in the whole store which of their words are rare.
         if rare and len(candidates) >= self.memory.settings.max_results:
             rare &= retrieve.terms_of_few_records(query, self.memory.readers())
         dated = mark_stale(candidates, self.now)
@@ -235,9 +235,9 @@ class Fabric(RequestContext):
     def inject_for_prompt(
         self, text: str, *, session: str = "", begins: bool = False, **known: Unpack[Known]
     ) -> Injection:
-        """Return the injection for a prompt, which is empty if no memory is above the floor. If the
-        prompt names a domain, only memories of this domain are injected, below a label. If the
-        prompt `begins` the session's work, a similar task of an earlier session is added.
+        """Return the injection for a prompt; it is empty if no memory is certainly relevant. If the
+        prompt names a domain, only its memories are injected, labelled with the domain. If the
+        session's work `begins` with this prompt, a similar task of an earlier session is added.
         """
         scoped = self.in_named_domain(text)
         hits = scoped.hits_to_inject(text, session=session, **known)
@@ -310,7 +310,7 @@ class Fabric(RequestContext):
         explain: bool = False,
         sources: Container[str] = EVERY_SOURCE,
     ) -> tuple[list[Hit], tuple[retrieve.Path, ...], tuple[str, ...]]:
-        """Return hits, most relevant first (for questions, merged), walked paths, and errors."""
+        """Return (hits, best first; graph paths; errors). For questions, near copies are merged."""
         memory, settings = self.memory, self.memory.settings
         session, wide = session or settings.session, limit >= RECALL_LIMIT
         candidates, paths, failures = retrieve.retrieve(
@@ -327,7 +327,7 @@ class Fabric(RequestContext):
             candidates += rank.near(query, memory, candidates, session, self.similarity)
         if wide:
             candidates = answering.without_empty_turns(candidates, query, session)
-        # Similarity may move any hit to the front, so with it all hits are kept at this stage.
+        # Similarity may still move any hit to the front, so it needs all hits.
         most = settings.max_results if self.similarity is None else 0
         hits = normalize.normalize(
             candidates, query, self.now, wide=wide, explain=explain, sessions=sessions, most=most
@@ -343,7 +343,7 @@ class Fabric(RequestContext):
 
     def _newest(self, query: Query, limit: int, session: str) -> Answer:
         session = session or self.memory.settings.session
-        # Read more than `limit`: excluded words and repeated entities are removed later.
+        # Read more rows than `limit`: some have excluded words or belong to the same entity.
         most = max(0, limit) * 10
         candidates, failures = retrieve.newest(query, self.memory, session=session, limit=most)
         hits = normalize.collapse(normalize.normalize(candidates, query, self.now))

@@ -1,6 +1,6 @@
-"""The final order (BR-5): 0.3 recency + 0.5 relevance + 0.2 authority, lower for outdated memories.
-Recency decides only between the most relevant hits. A clearly less relevant hit counts as old,
-because otherwise irrelevant hits of today would precede an old exact answer (docs/decisions/0019).
+"""The final ranking (BR-5): 0.3 recency + 0.5 relevance + 0.2 authority, less for outdated
+memories. Recency decides only between the most relevant hits. Clearly less relevant hits count as
+old; otherwise, irrelevant new hits would rank above an old exact answer (docs/decisions/0019).
 """
 
 import math
@@ -31,8 +31,8 @@ SUPERSEDED_FACTOR = 0.5
 # The score of a turn is multiplied by this, so it ranks below a record of its result.
 TURN_FACTOR = 0.85
 TRUST_FACTORS = {"tool": 0.85, "foreign": 0.8}
-# The types of memories that each intent of a question (parse.INTENTS) asks for. AS_RELEVANT is
-# added to their relevance, so that they come first among about equally relevant hits.
+# The types of memories that suit each intent of a question (parse.INTENTS). Their relevance is
+# raised by AS_RELEVANT, so that they come first among hits of about the same relevance.
 ASKED_TYPES = {
     "relationship": ("relation",),
     "decision": ("decision",),
@@ -97,7 +97,7 @@ def recency(stamp: str, now: str) -> float:
 
 
 def authority(hit: Hit) -> float:
-    """Return the weight of a hit's source: highest if two sources agree, lowest for a turn."""
+    """Return a hit's authority: highest if independent sources agree, lowest for a past turn."""
     if hit.metadata.get("cross_validated"):
         return CROSS_VALIDATED
     return IN_GRAPH if hit.source in ("graph", "records") else PLAIN
@@ -113,11 +113,11 @@ Relations = Mapping[str, Sequence[Relation]]
 def boost(
     hits: Sequence[Hit], relations_by_entity: Relations, factor: float = DEFAULT_FACTOR
 ) -> list[Hit]:
-    """Raise the relevance, up to 1.0, of each hit that names an entity known from elsewhere. Of a
-    record, the entities in its text and list count if the graph has other relations of them than
-    the record's own; of an observation, the other entities in its text count. A raised hit is
-    marked as `cross_referenced`, and each hit gets relations of its entities. An entity without
-    relations raises no hit: names that occur everywhere were measured to cost 2 points of recall.
+    """Raise the relevance, up to 1.0, of hits that mention an entity with more relations in the
+    graph. An entity in the text counts if the hit does not list it. An entity that a record lists
+    counts if the graph has relations of it that the record does not state. A raised hit is marked
+    as `cross_referenced`, and every hit gets relations of its entities. Entities without relations
+    do not count: in measurements, names that occur everywhere cost 2 points of recall.
     """
     names = {name_key(name): name for name, relations in relations_by_entity.items() if relations}
     return [_boosted(hit, names, relations_by_entity, factor) for hit in hits]
@@ -161,7 +161,7 @@ class Similarity(Protocol):
     def nearest(
         self, database: Database, question: str, most: dict[str, int]
     ) -> list[tuple[str, int]]:
-        """Return (table, row number) of the stored rows most similar to a question, best first."""
+        """Return (table, row number) of the nearest rows, best first, up to `most[table]` each."""
 
     def similarities(
         self, databases: Sequence[Database], question: str, hits: Sequence[Hit]
@@ -177,7 +177,7 @@ MEASURED = 200  # similarity is measured for this many hits; later hits would no
 
 
 def rerank(hits: Sequence[Hit], similarity_by_id: Mapping[str, float]) -> list[Hit]:
-    """Add its similarity to each hit's metadata and relevance; exact names stay at the top."""
+    """Add each hit's similarity to its metadata and relevance; exact names stay at the top."""
     if not similarity_by_id:
         return list(hits)
     moved = []
@@ -199,7 +199,7 @@ def rerank(hits: Sequence[Hit], similarity_by_id: Mapping[str, float]) -> list[H
 def measured(
     hits: Sequence[Hit], query: Query, databases: Sequence[Database], similarity: Similarity
 ) -> dict[str, float]:
-    """Map the ids of the first hits to their similarities to the question."""
+    """Map the ids of the first MEASURED hits to their similarity to the question."""
     return similarity.similarities(databases, query.asked, hits[:MEASURED]) if hits else {}
 
 

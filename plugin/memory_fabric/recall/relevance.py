@@ -1,9 +1,9 @@
-"""The relevance of a candidate, as a sum of parts measured on long conversations. Relevance = 1 −
-e^(−1.3 · raw). Raw adds up three matches: of the question's words (bm25, and the share of the
-question in the text), of the text's context (neighbouring turns, the best text of its session or
-entity), and of the request (a name, a time, a kind of answer). `covered`, the share of the
-question's weight in the text, is the only absolute part. Floors use it because bm25 is about 0 in
-stores of a few rows.
+"""The relevance of a candidate, 1 − e^(−1.3 · raw). The raw value is a sum of parts whose weights
+were measured on long conversations. It adds up matches with the question's words (bm25, and the
+share of them in the text), with the text's context (neighbouring turns, the best text of its
+session or entity), and with the request (a name, a time, a kind of answer). Only `covered`, the
+weighted share of the question's words in the text, has an absolute scale. Relevance floors use it,
+because bm25 is about 0 in stores of a few rows.
 """
 
 import math
@@ -19,30 +19,30 @@ from memory_fabric.recall.parse import split
 from memory_fabric.store.queries.search import Candidate
 from memory_fabric.text import mask_reader, name_key, stem, words
 
-# Weights tuned on development conversations; half or double a weight costs a point at most.
+# Tuned on development conversations; halving or doubling one costs at most a percentage point.
 BM25_WEIGHT, COVERAGE_WEIGHT = 0.4, 0.4
 NEAR_SHARE = 0.6  # the weight of a synonym relative to the word in the question
 # The weights of neighbouring turns. A turn that follows a question is its answer, so it gets more.
 BEFORE_WEIGHT, BEFORE_QUESTION_WEIGHT, AFTER_WEIGHT = 0.35, 0.3, 0.4
 PARENT_WEIGHT = 0.3
-# These boosts are added, not multiplied, because bm25 is almost 0 for names that occur everywhere.
+# Added, not multiplied, if a requested name or time matches: bm25 is almost 0 for common names.
 ENTITY_BOOST, TIME_BOOST = 0.45, 0.6
 ANSWER_BOOST, MAX_QUESTION_CHARS = 0.2, 500
 QUESTION_PENALTY, UNASKED_PENALTY = 0.1, 0.3
 STEEPNESS = 1.3
 # A longer turn is divided into passages, of which the best determines its relevance.
 LONG_TURN_CHARS, PASSAGE_CHARS = 900, 600
-# The weight of a turn's own relevance if the question continues an earlier session.
+# If sessions are continued, a turn's own relevance gets this weight beside its session's score.
 TURN_SHARE = 0.05
-PRIOR_CANDIDATES = 3.0  # smooths the rarity of words if there are only a few candidates
+PRIOR_CANDIDATES = 3.0  # added to the number of candidates, to smooth the rarity of words
 _DATE_WORDS = listed("questions", "dates").union(times.MONTHS, times.WEEKDAYS)
 
 
 class Measured:
-    """A candidate with the parts of its relevance. `mask` has a bit for each concept that the
-    candidate contains; `before`, `after` and `passages` are the masks of its neighbouring turns and
-    of its passages. If it `replaces` a record, the record's words count as its own. If `is_exact`,
-    it is a row of the entity whose name is the whole question.
+    """A candidate with the parts of its relevance. `mask` has a bit for each concept (word of the
+    question) that the candidate contains; `before` and `after` are the masks of its neighbouring
+    turns, and `passages` of parts of a long turn. `replaces` is the id of an older record whose
+    words count, too. If `is_exact`, the question is the name of the candidate's entity.
     """
 
     before = after = 0
@@ -94,9 +94,9 @@ def measure(
     sessions: Mapping[str, float] = {},
 ) -> list[Measured]:
     """Measure all parts of each candidate's relevance, in the given order. `now` (ISO 8601)
-    resolves times such as "last week". With `wide`, synonyms of the question's words count.
-    `sessions` maps sessions that the question continues to scores; a turn's relevance then depends
-    mostly on the score of its session.
+    resolves times such as "last week". If `wide`, synonyms of the question's words count.
+    `sessions` contains the scores of sessions that the question continues; if it is not empty, a
+    turn's relevance depends mostly on the score of its session.
     """
     wanted = concepts.concepts(query)
     measured = _with_concepts(candidates, wanted, wide)
@@ -139,7 +139,7 @@ def _with_concepts(
         item = Measured(candidate, entities, mask)
         if candidate.source == "episodes":
             item.before, item.after = mask_of(candidate.before), mask_of(candidate.after)
-            # Passages are skipped for prompts, whose injections have few turns and must be fast.
+            # Prompts skip passages: they must be fast, and their injections have few turns.
             if wide and len(candidate.text) > LONG_TURN_CHARS:
                 item.passages = tuple({mask_of(part) for part in passages(candidate.text)})
         measured.append(item)
@@ -159,7 +159,7 @@ def passages(text: str) -> list[str]:
 def _mask_reader(
     wanted: Sequence[Concept], near: Sequence[Sequence[str]] = ()
 ) -> Callable[[str], int]:
-    """Return a function that maps a text to a mask: bit i for concept i, n + i for its synonyms."""
+    """Return a function that maps a text to a mask: a bit per concept, then one per `near` list."""
     by_stem: dict[str, int] = {}
     for i, concept in enumerate(wanted):
         for one in concept.stems:
@@ -185,7 +185,7 @@ def _add_words(
     succeeded: Sequence[tuple[Measured, Measured]],
     places: Sequence[Sequence[int]],
 ) -> None:
-    """Score each candidate's words against the question or, if it is long, its best sentence."""
+    """Score each candidate's words against the question, or a long question's best sentence."""
     shares: dict[int, float] = {0: 0.0}
     heaviest = 1.0
 
@@ -228,7 +228,7 @@ def _add_words(
 
 
 def _bm25_scales(measured: Sequence[Measured]) -> dict[tuple[str, str], float]:
-    """Return the weight of one bm25 point per (source, store), lower if its texts match less."""
+    """Return a factor per (source, store) that makes bm25 comparable; lower for lower coverage."""
     best: dict[tuple[str, str], float] = {}
     covered: dict[tuple[str, str], float] = {}
     for item in measured:
@@ -306,7 +306,7 @@ MAX_STEPS = 3
 
 
 def missing(candidates: Sequence[Candidate], now: str) -> list[str]:
-    """Return the ids of records that replaced candidates and are not candidates themselves."""
+    """Return the ids of records that replaced a candidate but are not among the candidates."""
     present = {record_of(candidate) for candidate in candidates}
     newer = (successor_of(candidate, now) for candidate in candidates)
     return list(dict.fromkeys(id_ for id_ in newer if id_ and id_ not in present))
@@ -337,5 +337,5 @@ def successor_of(candidate: Candidate, now: str) -> str:
 
 
 def record_of(candidate: Candidate) -> str:
-    """Return the id of the record that the candidate is, or belongs to, or ''."""
+    """Return the id of the candidate's record, or '' if it belongs to none."""
     return str(candidate.metadata.get("record") or "")

@@ -1,4 +1,4 @@
-"""Labels of memories, and memories as text for the model: facts inside fences, each with its
+"""Rendering of memories as text for the model: lines in a fence, each with labels such as the
 origin. The same hits always yield the same text, which never exceeds its budget.
 """
 
@@ -44,7 +44,7 @@ def fitting(hits: Iterable[models.Hit], *, heading: str, max_chars: int) -> list
 
 
 def hit_line(hit: models.Hit) -> str:
-    """Return a hit as `- [decision · 2026-01-15 · team · 1a2b3c4d] text — because why (names)`."""
+    """Return a line `- [decision · 2026-01-15 · team · 1a2b3c4d] text — because reason (names)`."""
     about, is_turn = hit.metadata, hit.source == "episodes"
     speaker = f"{about.get('role') or 'someone'} said"
     source, _, id_ = hit.id.partition(":")
@@ -58,7 +58,7 @@ def hit_line(hit: models.Hit) -> str:
         replaced_by(about),
         said_before(about),
         f"stale: {about.get('days_since')} days" if about.get("stale") else "",
-        name if source == "graph" else short_id(id_),  # a graph hit is looked up by its name
+        name if source == "graph" else short_id(id_),  # the model looks up an entity by its name
     ]
     # Leave out the names that recall added, and the project's name, which most memories contain.
     stated = about.get("entities") or hit.entities[:1]
@@ -80,7 +80,7 @@ def words_of(hit: models.Hit) -> str:
 
 
 def low_trust(trust: str, about: Mapping[str, Any] | None = None) -> str:
-    """Return the label of a low-trust memory; `about` is metadata with its author or source."""
+    """Return a label such as "from a tool, unverified"; `about` may name the author or source."""
     author = cut(one_line(str((about or {}).get("author") or "")), MAX_NAME_CHARS)
     imported = (about or {}).get(models.IMPORTED)
     if trust == "tool" and imported:
@@ -178,7 +178,7 @@ STALE_AFTER_DAYS = {
     "episode": None,  # a past turn stays true
 }
 DEFAULT_DAYS = 90
-# Fields to empty for a memory that was replaced only after the time that the question asks for.
+# Metadata of a memory that was not yet replaced at the time that the question asks for.
 NOT_YET = {"superseded_by": "", "valid_to": ""}
 
 
@@ -200,13 +200,13 @@ def mark_stale(hits: Sequence[models.Hit], now: str) -> list[models.Hit]:
 
 
 def is_stale(kind: str, days: float | None, own_limit: int | None = None) -> bool:
-    """Return True if a memory of this type is stale after `days`, by `own_limit` or its limit."""
+    """Return True if memories of this type are stale after `days`; `own_limit` sets the limit."""
     limit = limit_days(kind, own_limit)
     return limit is not None and days is not None and days > limit
 
 
 def limit_days(kind: str, own_limit: int | None = None) -> int | None:
-    """Return after how many days a memory of this type is stale; None if it never is."""
+    """Return the number of days after which a memory of type `kind` is stale, or None for never."""
     limit = STALE_AFTER_DAYS.get(kind.lower(), DEFAULT_DAYS)
     return limit if limit is None or own_limit is None else own_limit
 
@@ -242,7 +242,7 @@ def mark_records(records: Sequence[models.Record], memory: Memory) -> list[model
 
 
 def newer_first(hits: Sequence[models.Hit]) -> list[models.Hit]:
-    """Move each hit behind the newer hits that contradict it, and mark the older hit."""
+    """Put newer hits before the older hits that they contradict, and label the older ones."""
     by_record = {str(hit.metadata.get("record")): hit for hit in hits if hit.source == "records"}
     stated = {}
     for id_, hit in by_record.items():
@@ -256,7 +256,7 @@ def newer_first(hits: Sequence[models.Hit]) -> list[models.Hit]:
     placed: dict[str, models.Hit] = {}
     for hit in hits:
         id_ = str(hit.metadata.get("record")) if hit.source == "records" else ""
-        # The newest hit comes first, because the newer hits may contradict each other, too.
+        # The newest of these comes first, because they may contradict each other, too.
         for other in sorted(newer.get(id_, ()), key=lambda other: len(newer.get(other, ()))):
             placed.setdefault(by_record[other].id, by_record[other])
         placed.setdefault(hit.id, by_record[id_] if id_ in newer else hit)
@@ -270,14 +270,14 @@ def said_before(about: Mapping[str, object]) -> str:
 
 
 Claim = TypeVar("Claim")
-# The maximum shares: of other people together, of each beside own memories, of each without these.
+# Other people's maximum shares: in total, per author, and per author if there are no own memories.
 TOGETHER, EACH, EACH_ALONE = 1 / 3, 1 / 5, 1 / 2
 
 
 def within_share(
     claims: Iterable[Claim], author: Callable[[Claim], str], places: int, *, beside_own: bool
 ) -> list[Claim]:
-    """Return other people's first claims, in order, up to their shares of `places` claims."""
+    """Return other people's first claims, up to their shares of `places` per author and in all."""
     together = int(places * TOGETHER) if beside_own else places
     max_each = max(1, int(places * (EACH if beside_own else EACH_ALONE)))
     counts: dict[str, int] = {}

@@ -12,11 +12,11 @@ if TYPE_CHECKING:  # imported late: isolation is rare
 
 
 class RequestContext:
-    """One memory at the time `now` (ISO 8601, UTC). `pipeline.Fabric` adds recall. `agent_type` is
-    the type of the agent that makes the request, '' for the main session. If config.toml isolates
-    this type, `memory` contains only what the type may see (`visible_to`). `launched` are the
-    settings with which the session started in another folder. With `is_past`, an old session is
-    read: new records get the session's times, and the present state of files is ignored.
+    """A memory at the time `now` (ISO 8601, UTC), as one agent sees it; `pipeline.Fabric` adds
+    recall. `agent_type` is the type of the agent that makes the request, '' for the main session.
+    If config.toml isolates this type, `memory` contains only what it may see (`visible_to`).
+    `launched` are the settings of the folder where the session started, if another. If `is_past`,
+    an old session is read: new records get its times, and the present state of files is ignored.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class RequestContext:
         return domain_for(self._launched or self.memory.settings, self.agent_type)
 
     def by(self, source: str, session: str, trust: str = "assistant") -> Provenance:
-        """Return the provenance of this agent's statements in a session."""
+        """Return the provenance of what this agent states in a session, with the agent's domain."""
         agent, domain = self.agent_type, self.domain.name
         return Provenance(source, trust=trust, session=session, agent=agent, domain=domain)
 
@@ -51,7 +51,7 @@ class RequestContext:
 
 
 def visible_to(memory: Memory, agent_type: str, launched: Settings | None = None) -> Memory:
-    """Return the memory that hooks may show to this agent type, '' being the main session."""
+    """Return the part of a memory that hooks may show to an agent type ('' is the main session)."""
     config = memory.settings.domains
     if not (config.isolated or config.isolated_agents):
         return memory

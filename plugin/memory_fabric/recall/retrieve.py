@@ -24,7 +24,7 @@ Groups = Sequence[Sequence[str]]
 Readers = Sequence[Reader]
 Row = TypeVar("Row")
 RECALL_LIMIT = 200  # measurements showed no effect of more candidates per source
-# The number of words of a long text, the rarest, to search for; fewer while a user waits.
+# Of a long text, only this many of the rarest words are searched for; fewer while a user waits.
 SEARCHED_TERMS, PROMPT_TERMS = 48, 24
 ENTITY_LIMIT = 20
 # The sources for a question and for a prompt. "named" are observations of entities in the prompt.
@@ -32,7 +32,7 @@ EVERY_SOURCE = frozenset(("graph", "records", "episodes", "entities"))
 FOR_PROMPTS = frozenset(("records", "named"))
 BY_WORDS = EVERY_SOURCE - {"entities"}
 NEAR_LIMIT = 60
-# The relations of so many paths also become separate hits; further paths are only shown as paths.
+# Each relation in this many first paths becomes a hit; further paths are only shown as paths.
 MAX_PATHS_AS_HITS = 5
 # The maximum number of full paths that are injected for one prompt.
 MAX_PATHS_TOLD = 2
@@ -56,9 +56,9 @@ def retrieve(
     wide: bool = False,
     sources: Container[str] = EVERY_SOURCE,
 ) -> tuple[list[Candidate], tuple[Path, ...], tuple[str, ...]]:
-    """Return candidates from the sources in all stores, the walked paths, and the sources' errors.
-    Each source yields at most `limit` candidates per store. With `wide`, these include turns next
-    to matching turns, texts with only synonyms of the words, and the client's own memory files.
+    """Return candidates from the `sources` in all stores, paths of relations, and the sources'
+    errors. Each source yields at most `limit` candidates per store. If `wide`, these include turns
+    next to matching turns, matches by synonyms alone, and notes from the client's own memory files.
     Local records are returned only to their own `session`. Raises DeadlinePassed.
     """
     groups = [concept.spellings for concept in concepts.concepts(query)]
@@ -152,7 +152,7 @@ def _asked(
 def _successors(
     query: Query, readers: Readers, known: Candidates, now: str, session: str, failures: list[str]
 ) -> list[Candidate]:
-    """Return the records that had replaced candidates by `now`, and their successors in turn."""
+    """Return the records that by `now` had replaced candidates, and those that replaced these."""
     successors: list[Candidate] = []
     for _ in range(relevance.MAX_STEPS):
         wanted = relevance.missing([*known, *successors], now)
@@ -167,7 +167,7 @@ def _successors(
 def _near(
     query: Query, readers: Readers, known: Candidates, session: str, failures: list[str]
 ) -> list[Candidate]:
-    """Return texts that contain only synonyms of the words, with a bm25 of 0."""
+    """Return texts that match only by synonyms of the question's words. Their bm25 is set to 0."""
     groups = [near for near in map(concepts.near_words, concepts.concepts(query)) if near]
     if not groups:
         return []
@@ -186,7 +186,7 @@ def _near(
 
 
 def _native(query: Query, memory: Memory, limit: int, failures: list[str]) -> list[Candidate]:
-    """Return notes from the client's own files, which have no index, by their matching concepts."""
+    """Return notes from the client's memory files, which have no index; most matches first."""
     # Imported late: only questions read these files.
     from memory_fabric.store.tiers import client_memory_files
 
@@ -226,7 +226,7 @@ def _sources(
     reader: Reader, query: Query, groups: Groups, session: str, limit: int, wide: bool
 ) -> dict[str, Callable[[], list[Candidate]]]:
     filters, phrases, hints = query.filters, query.phrases, query.entity_hints
-    # Search for entities by the words of the hints or, without hints, by all words.
+    # Search for entities by the names in the question or, if it has none, by all its words.
     names = [*hints, *(word for hint in hints for word in words(hint))] or query.terms
 
     def named() -> list[Candidate]:
@@ -262,7 +262,7 @@ def valid_at(query: Query) -> str:
 
 
 def _walked(reader: Reader, query: Query, candidates: Candidates) -> tuple[Path, ...]:
-    """Walk from the entities that the question names, or else from entities with similar names."""
+    """Return paths from the entities that the question names, or else from similarly named ones."""
     wanted = [name_key(hint) for hint in query.entity_hints]
     wanted += sorted(concepts.name_keys(query.asked) - set(wanted) - concepts.WEAK)
     entities = reader.entities_by_key(wanted[:MAX_NAME_KEYS])
@@ -297,9 +297,9 @@ _AFFECTED = frozenset(map(stem, "break breaking affect affected impact impacted"
 
 
 def walk(starts: Sequence[str], edges_of: Edges, *, depth: int = DEFAULT_DEPTH) -> tuple[Path, ...]:
-    """Return paths from each start to the entities within `depth` steps, in either direction. Each
-    entity is reached by a shortest path; a relation back to a reached entity ends a path.
-    Beginnings of longer paths are left out. `edges_of` returns the relations of entities.
+    """Return the shortest paths from each start to the entities within `depth` steps, in either
+    direction of relations. A path may also end with a relation back to an entity reached before. A
+    path that begins a longer path is left out. `edges_of` returns the relations of entities.
     """
     known: dict[str, list[Relation]] = {}
     paths = (_from(start, edges_of, min(depth, MAX_DEPTH), known) for start in starts)
@@ -318,7 +318,9 @@ def most_relevant(paths: Iterable[Path], asked: Iterable[str]) -> tuple[Path, ..
 
 
 def answering(paths: Iterable[Path], text: str, names: frozenset[str]) -> list[Path]:
-    """Return paths that a text asks for by each relation, two `names`, or a word of _AFFECTED."""
+    """Return the paths of two or more relations that a text asks for: it names the type of each
+    relation, or two of the path's entities (`names`), or asks what something affects.
+    """
     asked = frozenset(map(stem, words(text)))
     found: list[tuple[int, Path]] = []
     for path in paths:

@@ -37,11 +37,11 @@ class Due(NamedTuple):
     record: Record
     others: tuple[Record, ...] = ()  # other records that the decision concerns
     days: int = 0  # the age of a stale record
-    source: str = ""  # its program or colleague; for a rule, the untyped part
+    source: str = ""  # the program or person it came from; for a RULE, its untyped parts
 
 
 def due(memory: Memory, now: str, compared: int = MAX_READ) -> list[Due]:
-    """Return what to review at `now`, sorted by KINDS; `compared` limits the search for copies."""
+    """Return what to review at `now`, sorted by KINDS; seek duplicates among `compared` records."""
     current = memory.find_records(_CURRENT, (), MAX_READ)
     by_id = {record.id: record for record in current}
     due_items = [Due(CANDIDATE, record) for record in candidates.waiting(memory)]
@@ -73,7 +73,7 @@ def brought(memory: Memory, name: str | None = None) -> list[Due]:
     waiting = [Due(UNCONFIRMED, r, source=str(r.evidence[models.IMPORTED])) for r in own]
     others = memory.find_records(_OF_OTHERS, (), MAX_READ)
     waiting += [Due(SHARED, r, source=r.author) for r in others if not _confirmed_at(r)]
-    # An empty name, such as an unset variable, matches no source.
+    # An empty name, for example from an unset shell variable, selects nothing.
     return [w for w in waiting if name is None or (name and w.source.lower() == name.lower())]
 
 
@@ -90,7 +90,7 @@ def proposals(settings: Settings) -> list[tuple[Project, Record]]:
 
 
 def _unsaid(record: Record) -> list[str]:
-    """Return the parts of a rule's `When:` that the user did not type, unless the user agreed."""
+    """Return the parts of a rule's `When:` that the user neither typed nor later confirmed."""
     evidence = record.evidence
     is_bound = record.type in RULE_TYPES and record.trust == "user" and evidence.get(models.WHEN)
     is_settled = _confirmed_at(record) or evidence.get(models.EFFECT)
@@ -115,7 +115,7 @@ def _duplicates(current: Sequence[Record]) -> Iterable[Due]:
 
 
 def asks_about(record: Record) -> str:
-    """Return the `When:` of a rule that the owner of a team's space set; '' for other records."""
+    """Return the `When:` of a rule that a team's owner set for the team; '' for other records."""
     is_asking = record.source == models.OTHERS and record.evidence.get(models.FOR_TEAM)
     return str(record.evidence.get(models.WHEN) or "") if is_asking else ""
 
@@ -182,9 +182,9 @@ def stale(
     older_than: int | None = None,
     named: Sequence[str] = (),
 ) -> Report:
-    """Return the entities and records that are stale at `now`, with texts. `types` selects types,
-    `named` names or ids. `older_than` (days) replaces the limits of the types. Raises NotFound for
-    a name that is unknown or not stale.
+    """Return the entities and records that are stale at `now`, with their texts. `types` and
+    `named` limit the result to these types, and to these names or ids. `older_than` (days) replaces
+    the limits of the types. Raises NotFound for a name that is unknown or not stale.
     """
     old: list[Stale] = []
     wanted = frozenset(kind.lower() for kind in types)
@@ -221,7 +221,7 @@ def prune(
     removed: list[Stale] = []
     for database in memory.databases():
         mentions_by_row = last_mentions.mentions(database, now)
-        # Compare entities first, because removing a record may change their observations.
+        # Handle entities first, because removing a record may change its entities' observations.
         mine = [s for s in shown if s.item.store == database.kind]
         mine.sort(key=lambda s: s.item.kind != last_mentions.ENTITY)
         for at in range(0, len(mine), BATCH):
@@ -239,7 +239,7 @@ def prune(
 def _judged(
     item: AgedMemory, found: Iterable[Mention], now: str, own_limit: int | None
 ) -> Stale | None:
-    """Return an item with its age, unless it or a record that mentions it is pinned or recent."""
+    """Return an item with its age if it is stale and no pinned or recent record mentions it."""
     mentions = list(found) if item.kind == last_mentions.ENTITY else []
     for mention in mentions:
         if mention.pinned or not is_stale(mention.type, days_between(mention.at, now), own_limit):
@@ -261,7 +261,7 @@ def _unchanged(
         if seen is not None
         and all(getattr(s.item, field) == getattr(seen, field) for field in _KEPT)
         and (s.item.kind != last_mentions.ENTITY or s.item.name == seen.name)
-        # An entity may have lost relations to other removed entities, but must not have gained any.
+        # Removing other entities may have cost this one relations. A new relation prevents removal.
         and seen.linked <= s.item.linked
         and seen.last_at <= s.item.last_at
         and not any(
@@ -283,7 +283,7 @@ def _forget(
     }
     try:
         memory.write_now("forget", payload, by, store=db.kind)
-    except StoreUnavailable as error:  # do not queue: the memory may be used meanwhile
+    except StoreUnavailable as error:  # do not retry later: the memory may be in use by then
         problem = f"was pruned: {error.message.rstrip('.')}."
         back = f"memory-fabric undo {_undo_id(memory, batch)} brings back what went before."
         text = f"Nothing {problem}" if is_first else f"Not all of it {problem} {back}"

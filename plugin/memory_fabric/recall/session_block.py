@@ -28,24 +28,24 @@ MORE = "{} more on record: ask, or recall"
 BY_ASSISTANT = "Noted by the assistant, unconfirmed:"
 # The heading of records from other programs, or from instruction files that this client ignores.
 IMPORTED_HEADING = "Imported, unconfirmed:"
-# Memories that others shared are listed under this heading after own memories, even if newer.
+# The heading of other people's records, which follow the user's own even if they are newer.
 OTHERS_HEADING = "Said by others who share this project (their claims, unverified):"
 RULE_TYPES = ("constraint", "preference")
 DECISION_TYPES = ("decision", "pattern", "antipattern")
 IMPORTED_CHARS = 240  # at most 100 tokens, including headings
 MAX_DECISIONS, MAX_RULES, MAX_OPEN, MAX_FACTS, MAX_FIXES = 10, 40, 3, 4, 3
 BY_NOTE = "noted by the assistant"
-# The maximum length of the assistant's sentence that follows the user's own words.
+# The maximum length of the assistant's note that is shown after the user's quoted words.
 MAX_CAPTION_CHARS = 320
 # The shares of the characters reserved for open questions, rules, decisions, and facts with fixes.
-# Unused characters go to the first of these kinds that needs them, then to others' records.
+# Unused characters go to these kinds in this order, as needed, and then to other people's records.
 OPEN_SHARE, RULES_SHARE, DECISIONS_SHARE, KNOWN_SHARE = 0.15, 0.25, 0.45, 0.15
-# Records have the same subject if they share SAME_WORDS words, SAME_SHARE of the shorter record's.
+# Two records are on one subject if they share SAME_WORDS words and SAME_SHARE of the shorter one's.
 SAME_WORDS, SAME_SHARE = 2, 0.6
-# Of records of a session that share LATER_WORDS words, LATER_SHARE of the shorter, show the latest.
+# The same limits for records of one session; only the latest on a subject is shown.
 LATER_WORDS, LATER_SHARE = 4, 0.45
 TRUSTED = ("user", models.AGREED)
-# Words of negation in several languages, which are compared because they are not content words.
+# Negations in several languages; these are compared separately, as they are not content words.
 DENIALS = negations.ALL | frozenset("nor t ne nem".split())
 
 
@@ -68,7 +68,7 @@ class Block(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Lines with keys, their reserved number of characters, and their rank for spare characters."""
+    """A section's (line, key) pairs, its reserved characters, and its rank for unused ones."""
 
     lines: tuple[tuple[str, str], ...]
     share: int
@@ -77,8 +77,8 @@ class Part(NamedTuple):
 
 def block(contents: Contents, max_chars: int = SESSION_CHARS, now: str = "") -> Block:
     """Return the session block (BR-13) of at most `max_chars`; empty if there is nothing to show.
-    `now` (ISO 8601) determines which records are stale. Reasons, and records that other people
-    shared, use the space that the lines of own records leave.
+    `now` (ISO 8601) determines which records are stale. Reasons, and records of other people, are
+    added only if there is space left after the user's own records.
     """
     contents = _with_few_imported(contents)
     others = [_Place(record) for record in contents.others[:MAX_DECISIONS]]
@@ -114,7 +114,7 @@ def block(contents: Contents, max_chars: int = SESSION_CHARS, now: str = "") -> 
 
 
 def _with_few_imported(contents: Contents) -> Contents:
-    """Leave out unconfirmed imported records after IMPORTED_CHARS; count them in `more`."""
+    """Limit unconfirmed imported records to IMPORTED_CHARS characters; count the rest in `more`."""
     left = IMPORTED_CHARS
 
     def is_told(record: models.Record) -> bool:
@@ -136,7 +136,7 @@ def _with_few_imported(contents: Contents) -> Contents:
 def _fitted(
     kinds: Sequence[Sequence["_Place"]], shares: Sequence[int], left: int
 ) -> tuple[dict[int, str], int]:
-    """Return the lines that fit, by their places' `id()`, and how many characters are left."""
+    """Return the lines that fit, by the `id()` of their `_Place`, and the characters left over."""
     by_key = {str(id(place)): place for places in kinds for place in places}
     above = {id(place): other for places in kinds for other, place in pairwise(places)}
 
@@ -167,7 +167,7 @@ def _fitted(
 
 
 def fitted_lines(parts: Sequence[Part], chars_left: int) -> list[tuple[str, str]]:
-    """Return the lines that fit, in order. Parts use each other's spare characters by rank."""
+    """Return the lines that fit, in order. A part's unused characters go to others, by rank."""
     chosen: list[set[int]] = [set() for _ in parts]
     for chosen_here, part in zip(chosen, parts, strict=True):
         chars_left -= _choose(chosen_here, part, min(part.share, chars_left))
@@ -194,13 +194,13 @@ def record_line(
     first = [models.shown_type(record.type)]
     first += [models.stated_at(record)[:10] or "undated"] if dated else []
     first += [render.low_trust_of(record), *marks, short_id(record.id)]
-    # Leave out the names of files and of the record's project, because they add nothing.
+    # Omit names of files and of the record's own project, which tell the reader nothing new.
     own = name_key(record.project)
     names = [e.name for e in record.entities if e.type not in ("project", "file")]
     names = [name for name in names if name_key(name) != own]
     words = models.users_words(record)
     if len(words) > len(record.what) and record.type not in (*RULE_TYPES, *DECISION_TYPES):
-        # The user's text is a request or a pasted error; the fact or fix is the assistant's.
+        # The quotation is only a request or a pasted error, so show the assistant's note.
         first.insert(-1, BY_NOTE)
         words = ""
     # Show the user's words, followed by whole sentences of the assistant's note about them.
@@ -227,7 +227,7 @@ def ranked(records: Iterable[models.Record], sightings: Mapping[str, int]) -> li
 
     current = {r.id or r.what: r for r in records if not r.superseded_by}
     ordered = sorted(current.values(), key=rank, reverse=True)
-    # Put each record after the newer records that contradict it, and mark it as older.
+    # Put each contradicted record after the newer records that contradict it, labelled as older.
     newer = models.newer_records(ordered)
     by_id = {record.id: record for record in ordered}
     placed: dict[str, models.Record] = {}
@@ -239,7 +239,7 @@ def ranked(records: Iterable[models.Record], sightings: Mapping[str, int]) -> li
 
 
 def distinct(records: Sequence[models.Record], most: int) -> list[models.Record]:
-    """Return at most `most` records, without those that another record of the same type covers."""
+    """Return at most `most` records, without those whose words another of their type contains."""
     stems = {record.id: content_stems(record.what) for record in records[: 2 * most]}
     fullest = [
         record
@@ -260,7 +260,7 @@ def distinct(records: Sequence[models.Record], most: int) -> list[models.Record]
 
 
 def latest_of_session(records: Sequence[models.Record]) -> list[models.Record]:
-    """Leave out a record if the same session later stated a record on the same subject."""
+    """Keep only the latest of several records of the same session on the same subject."""
     stems = {record.id: content_stems(record.what) for record in records}
 
     def is_later(other: models.Record, record: models.Record) -> bool:
@@ -296,7 +296,7 @@ class _Place(NamedTuple):
 
 
 def _places(records: Sequence[models.Record], now: str = "") -> list[_Place]:
-    """Return the records, with marks, in the block's order: by subject, newer ones first."""
+    """Return the records with their labels, grouped by subject, newest first in each group."""
     places = []
     stems = {record.id: content_stems(record.what) for record in records}
     groups: list[list[models.Record]] = []

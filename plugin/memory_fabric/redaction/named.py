@@ -14,7 +14,7 @@ from memory_fabric.text import runs
 
 MARK = "[redacted: secret]"
 MIN_CHARS = 4
-# The maximum number of passes over a text for each rule of `places`, and for each command rule.
+# Maximum passes over a text for each rule of the sections "places" and "commands" of rules.txt.
 MAX_VALUES, MAX_ARGUMENTS = 8, 6
 MIN_COOKIE_CHARS, MIN_TOKEN_CHARS = 12, 16
 # This many characters after a value are examined, to distinguish a secret from code and prose.
@@ -44,7 +44,7 @@ def _replaced(expression: str, hide: Callable[[re.Match[str]], str], text: str, 
 
 
 def without_placed(text: str) -> str:
-    """Redact values at positions meant for a secret, even if the values look harmless."""
+    """Redact values where only a secret can stand (`set_password(…)`), even if they look weak."""
     for rule in table("places").opened_by(text.casefold()):
         text = _replaced(rule.expression, _hide_placed, text, MAX_VALUES)
     return text
@@ -56,7 +56,7 @@ def _hide_placed(match: re.Match[str]) -> str:
 
 
 def may_be_secret(value: str) -> bool:
-    """Return True unless the value is a placeholder, a reference, code, or prose."""
+    """Return False if the value is too short, a placeholder, a path, a variable, code or prose."""
     bare = value.strip()
     if len(bare) < MIN_CHARS or "[redacted" in bare or is_placeholder(bare):
         return False
@@ -110,7 +110,7 @@ def without_arguments(text: str) -> str:
 
 @cache
 def _commands_by_word() -> dict[str, set[int]]:
-    """Map the first word of each program's name to the indexes of the rules for its commands."""
+    """Map the first word of a program's name to the indexes of the rules for its commands."""
     places: dict[str, set[int]] = {}
     for place, rule in enumerate(table("commands").rules):
         for name in rule.keywords:
@@ -254,7 +254,7 @@ def _without_values(line: str, folded: str) -> str:
     """Redact the values in a line that follow a secret's name and a separator."""
     if not line.isascii():
         return form("named secret").sub(_hide_named, line)
-    # Replace as `sub` would, but try only the positions where a secret's name begins.
+    # Like `re.sub`, but faster: try a match only where a secret's name may begin.
     places = sorted(at for head in words("heads") for at in _places(folded, head))
     parts, end_of_last = [], 0
     for place in places:
@@ -277,7 +277,7 @@ def _hide_named(match: re.Match[str]) -> str:
     behind = match.string[match.end() : match.end() + FOLLOWER_CHARS]
     if quote is not None:
         if plain.is_plain(lead, quoted, behind, quoted=True):
-            inside = form("named secret").sub(_hide_named, quoted)  # ends, as `quoted` is shorter
+            inside = form("named secret").sub(_hide_named, quoted)  # recursion ends: it is shorter
             return f"{lead}{quote}{inside}{quote}"
         return f"{lead}{quote}[redacted: secret]{quote}"
     if form("resource").search(match.string, max(0, match.start() - 120), match.start()):

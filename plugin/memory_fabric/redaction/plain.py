@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from memory_fabric.redaction.rules import SYMBOLS, exact, form, words
 
-# The sections with the names of all kinds of secrets, such as "password" and "api key".
+# The sections of words.txt with names of secrets of all kinds, such as "password" and "api key".
 _SECTIONS = ("passwords", "short passwords", "pairs", "keys", "common keys")
 EVERY_NAME = tuple(name for section in _SECTIONS for name in words(section))
 NAMES = frozenset(EVERY_NAME)
@@ -35,10 +35,10 @@ MIN_STRONG_CHARS = 8
 # Random base64 strings of 24 characters have about 4.2 bits of entropy per character, English 3.
 MIN_ENTROPY_BITS, MIN_ENTROPY_CHARS = 3.7, 24
 MIN_HEX_CHARS = 32
-# In a key, capitals, other letters and digits alternate at random: 62 of 100 pairs of neighbouring
-# characters differ in kind. In a CamelCase name, fewer than 30 do.
+# The minimum share of neighbouring characters that differ in kind: capital, other letter or digit.
+# In a random key, 62% of such pairs differ. In a CamelCase name, fewer than 30% do.
 MIN_CHANGES = 0.35
-# Runs of at least four lower-case letters make up a tenth of a key, but most of a CamelCase name.
+# This many lower-case letters in a row are a word: 10% of a random key, most of a CamelCase name.
 WORD_CHARS = 4
 MAX_IN_WORDS = 0.45
 
@@ -56,7 +56,7 @@ def is_plain(lead: str, value: str, follower: str, *, quoted: bool) -> bool:
     if plain.isdigit() and name.startswith("token"):
         return True  # a count of tokens: `tokens: 1200000`
     parts = exact(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])").findall(name)
-    is_about = len(parts) > 1 and parts[-1].lower() in _ABOUT  # such as `token_type`
+    is_about = len(parts) > 1 and parts[-1].lower() in _ABOUT  # not itself secret: `token_type`
     if is_about and not (looks_random(value) or is_hex(value)):
         return True
     if sign in ("to", "|"):
@@ -77,7 +77,7 @@ def is_plain(lead: str, value: str, follower: str, *, quoted: bool) -> bool:
 
 
 def _is_reference(lead: str, value: str, quoted: bool) -> bool:
-    """Return True for a psql variable, a cmdlet, an email address, or a name like `db-secrets`."""
+    """Return True for a reference: a psql variable, cmdlet, email address or `db-credentials`."""
     if quoted and lead.endswith((" :'", " :")) and value.isidentifier():
         return True
     if form("cmdlet").fullmatch(value) or form("mail address").fullmatch(value):
@@ -99,7 +99,7 @@ def is_placeholder(value: str) -> bool:
     if form("constant").fullmatch(value):
         return True
     if any("\u3040" <= c <= "\u9fff" or "\uac00" <= c <= "\ud7af" for c in value):
-        return True  # a label written in Chinese, Japanese or Korean
+        return True  # a label in Chinese, Japanese or Korean, not a secret
     if plain.startswith(("changeme", "change-me", "change_me", "placeholder")):
         return True
     is_spelled = not value.isascii() and plain.startswith(_SPELLED)
@@ -114,7 +114,7 @@ def is_placeholder(value: str) -> bool:
         return value[:2] in ("$(", "${", "{{", "$[", "<%") or inner.replace("_", "").isalnum()
     parts = exact(r"[-_.:|\s]+").split(plain)
     if any(plain[:at] in _SUBSTITUTES and plain[at:] in NAMES for at in range(2, len(plain) - 1)):
-        return True  # two words written as one, like `proxypass`
+        return True  # a placeholder of two joined words, such as `proxypass`
     if parts[0] in ("your", "my", "insert", "enter", "dein") and NAMES.intersection(parts[1:]):
         return True
     # Placeholders like `password` and `token2` are not secrets; `password4535` may be one.
@@ -139,14 +139,14 @@ def is_markup(line: str) -> bool:
 
 
 def is_definition(line: str) -> bool:
-    """Return True for an SQL statement without values, or for a line of a lock file."""
+    """Return True for a line of SQL without values, a lock file, a git log or the like."""
     return _may_define(line) and bool(form("definition").search(line))
 
 
 def _may_define(line: str) -> bool:
     """Return False if a line certainly contains no definition; most prose fails this quick test."""
     if not line.isascii():
-        return True  # `lower` leaves some letters unchanged whose case regular expressions ignore
+        return True  # `lower` may miss letters that `re.IGNORECASE` matches, so do not filter
     folded = line.lower()
     words = folded.split()
     if "=" in folded or any(piece in folded for piece in _OF_DEFINITIONS):
@@ -158,7 +158,7 @@ def _may_define(line: str) -> bool:
 
 
 def is_identifier(value: str) -> bool:
-    """Return True if a value is CamelCase, or words and numbers with separators, and not a key."""
+    """Return True for a name in code: CamelCase, CONSTANT_CASE, or over three lower-case parts."""
     if form("camel").fullmatch(value) or form("constant").fullmatch(value):
         return True
     parts = exact(r"[-_./:]").split(value)
@@ -178,7 +178,7 @@ def is_strong(value: str) -> bool:
     digits = sum(c.isdigit() for c in plain)
     if digits > 1 or (any(c in SYMBOLS for c in plain) and "://" not in plain):
         return True
-    # With at most one digit, the kind of character changes often in a key but rarely in CamelCase.
+    # With at most one digit, the kind of character changes more often in a key than in CamelCase.
     kinds = _kinds(plain)
     return len(set(kinds)) == 3 and _changes(kinds) > 0.4 * len(kinds)
 
@@ -222,7 +222,7 @@ def parted(lead: str) -> tuple[str, str]:
 
 
 def is_passphrase(name: str, value: str) -> bool:
-    """Return True if `value` is several words but not a sentence, and `name` is a password's."""
+    """Return True if several words after a password's name are a passphrase, not a sentence."""
     words = value.split()
     if not _names_password(name) or len(words) > 12 or says_prose(words):
         return False
@@ -233,7 +233,7 @@ def is_passphrase(name: str, value: str) -> bool:
 
 
 def is_joined_words(value: str) -> bool:
-    """Return True if separators join three words, or two and a number, all rare in prose."""
+    """Return True for a passphrase: three joined words, or two and a number, all rare in prose."""
     sign = next((c for c in value if c in "._-"), " ")
     words = value.rstrip("!?").split(sign)
     if len(words) < 3 or len(set(words)) < len(words):
@@ -248,7 +248,7 @@ def is_joined_words(value: str) -> bool:
 
 
 def says_prose(parts: Sequence[str]) -> bool:
-    """Return True if a lower-case word is typical of sentences, for example a function word."""
+    """Return True if one of the lower-case words is typical of prose, such as a function word."""
     return not _SAYING.isdisjoint(parts)
 
 

@@ -18,13 +18,13 @@ from memory_fabric.text import each_text, encodable
 
 # The maximum number of passes over a text; any pass that replaces a secret is followed by another.
 MAX_PASSES = 12
-MAX_LINE_CHARS = 2_000  # how far backticks are searched for before and after a tag
+MAX_LINE_CHARS = 2_000  # how far before and after a tag to search for backticks
 MIN_SEED_WORDS, MAX_SEED_WORDS = 12, 26
 # The maximum total length of the cached texts.
 MAX_CLEAN_CHARS = 1 << 20
 # The common beginning of all markers for secrets, and the general marker.
 REDACTED, MARK = "[redacted", "[redacted: secret]"
-# The beginning of an item in a block, and the end of the columns before its text (`recall.render`).
+# The beginning of an item in a block, and the end of its labels: `- [fact · 1a2b3c4d] text`.
 ITEM, COLUMNS_END = "- [", "] "
 
 
@@ -74,7 +74,7 @@ def redact(text: str) -> str:
 
 
 def _redacted_once(text: str) -> str:
-    """Redact the text in one pass, whose new markers may reveal more secrets to the next pass."""
+    """Redact the text in one pass. The new markers may make the next pass find more secrets."""
     opened = opened_steps(text)
     if not opened:
         return text
@@ -123,7 +123,7 @@ def says_only_secrets(text: str) -> bool:
     if around == cleaned:
         return False
     around = around.casefold()
-    for name in EVERY_NAME:  # handles names with a particle: "パスワードは…です"
+    for name in EVERY_NAME:  # also finds names without spaces around them: "パスワードは…です"
         around = around if name.isascii() else around.replace(name, " ")
     empty = {*words("saying nothing"), *exact("[ _-]").split(" ".join(EVERY_NAME))}
     left = [word for word in exact(r"[^\W_]+").findall(around) if word not in empty]
@@ -178,17 +178,17 @@ def _names_secret(key: str) -> bool:
 
 
 def block_without_secrets(block: str) -> str:
-    """Redact the texts in a block of context for the model. Each item is one line. The columns
-    before an item's text (ids and dates) are left unchanged: this plugin wrote them, and many a
-    plain word next to them would look like the name of a secret.
+    """Redact the texts in a block of context for the model, in which each item is one line. The
+    labels in brackets before an item's text (type, date, id) are left unchanged: this plugin wrote
+    them, and with them, harmless words in the text would be taken for names of secrets.
     """
-    parts: list[tuple[str, str]] = []  # (columns of an item or "", text) for each entry
+    parts: list[tuple[str, str]] = []  # (labels of an item or "", text) for each entry
     for line in block.split("\n"):
         if line.startswith(ITEM):
             columns, ending, text = line.partition(COLUMNS_END)
             parts.append((columns + ending, text))
         elif parts and not parts[-1][0]:
-            parts[-1] = ("", parts[-1][1] + "\n" + line)  # other consecutive lines form one entry
+            parts[-1] = ("", parts[-1][1] + "\n" + line)  # join lines that are not items
         else:
             parts.append(("", line))
     # Most blocks contain no secret, so first check all texts of the block together.
@@ -227,7 +227,7 @@ def _without_private(text: str) -> str:
 
 
 def _is_mention(text: str, tag: re.Match[str]) -> bool:
-    """Return True for a tag in backticks, unless they enclose two tags with a text between them."""
+    """Return True for a tag in backticks, unless they contain a whole `<private>…</private>`."""
     before = text[text.rfind("\n", 0, tag.start()) + 1 : tag.start()][-MAX_LINE_CHARS:]
     behind = text[tag.end() : tag.end() + MAX_LINE_CHARS].partition("\n")[0]
     if before.count("`") % 2 == 0 or "`" not in behind:
@@ -251,7 +251,7 @@ def _may_hold_seeds(folded: str) -> bool:
     count = 0
     for word in exact("[=:：]").sub(" ", folded).split():
         bare = word.strip("0123456789.,;:)(\"'`[]#*-")
-        for part in bare.split(",") if bare else ():  # empty for the number of a list item
+        for part in bare.split(",") if bare else ():  # skip the number of a list item, such as `1.`
             least = 1 if part >= "\u3041" else 3
             is_one = least <= len(part) <= 8 and part.isalpha() and part not in words("prose")
             count = count + 1 if is_one else 0

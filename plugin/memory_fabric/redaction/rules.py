@@ -21,7 +21,7 @@ class Rule(NamedTuple):
     """A rule: one line of a section. Its expression matches only texts with one of its keywords."""
 
     keywords: tuple[str, ...]
-    note: str  # a command's required text, an issuer's names, or a harmless word's minimum length
+    note: str  # by section: a command's required text, issuers' names, or a minimum length
     section: str
     end: str  # the source of the expression, which is built when a keyword is found
 
@@ -59,7 +59,7 @@ class Table:
                 self.places.setdefault("" if keyword == ANY else keyword, []).append(place)
 
     def opened_by(self, text: str) -> list[Rule]:
-        """Return the rules of which at least one keyword occurs in the text."""
+        """Return the rules with at least one keyword in the text."""
         keywords = [keyword for keyword in self.places if keyword in text]
         return [self.rules[i] for i in sorted({i for word in keywords for i in self.places[word]})]
 
@@ -80,7 +80,7 @@ def _lines(section: str) -> list[str]:
 
 @cache
 def _named(section: str, sign: str) -> dict[str, str]:
-    """Map the name in each line of a section to the text after `sign`."""
+    """Parse a section with lines `NAME`, `sign`, `TEXT`; return a map from names to texts."""
     return {name: text for name, _, text in (line.partition(sign) for line in _lines(section))}
 
 
@@ -98,7 +98,7 @@ def _split(text: str) -> tuple[str, ...]:
 
 @cache
 def words(section: str) -> tuple[str, ...]:
-    """Return the words of a section, in order."""
+    """Return the words of a section of the rule files, in order."""
     return _split(" ".join(_lines(section)))
 
 
@@ -123,7 +123,7 @@ def expression(name: str) -> str:
 
 @cache
 def exact(text: str) -> re.Pattern[str]:
-    """Compile an expression on first use, because most texts need few of the expressions."""
+    """Compile and cache a regular expression on first use; most texts need few of them."""
     return re.compile(text)
 
 
@@ -133,8 +133,8 @@ def form(name: str) -> re.Pattern[str]:
     return re.compile(expression(name))
 
 
-# Minimum lengths in published token formats: of a token, of a part that mixes letters and digits,
-# and of a run of only letters or only digits that may also belong to a token.
+# Minimum lengths in published token formats: of a token, of its parts that look random, and of a
+# run of only letters, or only digits, that counts as such a part.
 MIN_WORD_CHARS, MIN_MIXED_CHARS, MIN_LETTERS, MIN_DIGITS = 14, 10, 22, 5
 MIN_DOUBTED_CHARS, MIN_ODD_CHARS, MIN_KEY_CHARS = 4, 6, 8
 MAX_NAME_CHARS = 31
@@ -157,7 +157,7 @@ _PARTS_OF_NAME = str.maketrans("-_./:,", " " * 6)
     FOREIGN, LINES, GAPS, WITH_BLANK, BETWEEN_BLANKS,
 ) = (1 << place for place in range(59))  # fmt: skip
 _GIVEN, _LINKED = (EQUALS, COLON, BAR, QUOTE), (SIGN, STRANGE, LINK, LINES)
-# The masks of each step of `redact`. A step runs if all flags of one of its masks are set.
+# For each step of `redact`, its masks: the step runs if the text has all flags of any one mask.
 STEPS: dict[str, tuple[int, ...]] = {
     "private": (PRIVATE,),
     "key block": (KEY_BLOCK,),
@@ -301,9 +301,9 @@ def _steps_of(bits: int) -> int:
 
 
 def _shown_by(word: str) -> int:
-    """Return the flags (bits) for a word's keywords and characters; the word has no white space."""
+    """Return the flags of the keywords and characters in a word that has no white space."""
     if word == CLOSE_FENCE:
-        return 0  # this plugin's own marker
+        return 0  # this plugin's own marker, which contains no secret
     keywords = _keywords()
     folded = word.casefold()
     # A UUID by itself is not a secret, even as a message id or followed by an offset in a file.
@@ -363,7 +363,7 @@ def _form_of(word: str, folded: str) -> int:
 
 
 def _account_in(folded: str) -> int:
-    """Return the flags for a common account name before a separator, or for a leading separator."""
+    """Return the flags for an account name and a separator (`admin/`), or a leading separator."""
     bits = PAIRING if folded[:1] in ("/", ":", "|") or folded[1:2] in ("/", ":", "|") else 0
     for name in words("accounts"):
         if name in folded:
@@ -375,7 +375,7 @@ def _account_in(folded: str) -> int:
 
 
 def _is_like_name(word: str, folded: str) -> bool:
-    """Return True if a word joins words and numbers unlike any token: `worker-1700000000000`."""
+    """Return True for joined words and numbers that are no token, as in `worker-1700000000000`."""
     bare = word.rstrip(",;!?.")
     parts = bare.translate(_PARTS_OF_NAME).split()
     is_joined = bare.replace("-", "").replace("_", "").replace(".", "").isalnum()
@@ -403,7 +403,7 @@ _SHOWN = _Shown()
 
 
 def places_alone(folded: str, name: str) -> Iterator[int]:
-    """Yield the end offset of each occurrence of a name that has no Latin letter next to it."""
+    """Yield the end of each occurrence of a name that is not part of a longer Latin word."""
     at = folded.find(name)
     while at >= 0:
         end = at + len(name)
@@ -414,7 +414,7 @@ def places_alone(folded: str, name: str) -> Iterator[int]:
 
 
 def is_option_in(text: str, sign: str) -> bool:
-    """Return True if a word of the text begins with option `sign`; `billing-project` lacks `-p`."""
+    """Return True if the option `sign` (`-p`) is in the text, but not only inside `my-project`."""
     at = text.find(sign)
     while at > 0 and (text[at - 1].isalnum() or text[at - 1] in "-_."):
         at = text.find(sign, at + 1)
@@ -446,7 +446,7 @@ def _mixed_chars(part: str) -> int:
     if part[1:].islower():
         return 0
     inner = sum(character.isupper() for character in part[1:])
-    # At most one letter in four is a capital in CamelCase names, and all letters are in constants.
+    # In a CamelCase name, at most a quarter of the letters are capitals; in a CONSTANT, all are.
     return len(part) if inner * 4 > len(part) and inner < len(part) - 1 else 0
 
 

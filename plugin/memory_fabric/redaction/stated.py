@@ -22,7 +22,7 @@ from memory_fabric.redaction.values import (
 LINKS, _TYPES = frozenset(words("links")), frozenset(words("types"))
 REACH_CHARS, BACK_CHARS, MAX_WORDS = 120, 160, 9
 BEFORE_CHARS = 70
-# After one of these, an account name comes first and its password second.
+# After one of these words, an account name is expected first, and then its password.
 LOGINS = ("login", "logins", "log in", "sign in", "anmeldung", "login:")
 _CLOSERS = {'"': '"', "'": "'", "`": "`", "„": "“”", "“": "”", "«": "»", "「": "」", "『": "』"}
 MARK, MAX_MARK_CHARS = "[redacted: ", 40
@@ -273,7 +273,7 @@ def _values_near(text: str, name: re.Match[str], kind: str) -> Iterator[tuple[in
         if len(word) < MIN_KEY_CHARS or form("of no secret").search(word):
             continue
         if word.isascii() and token.start() <= name.start() < token.end():
-            continue  # this word contains the secret's name
+            continue  # skip the word that contains the secret's name
         begin, core = stripped(word)
         around = text[max(0, token.start() - 24) : token.start()]
         is_stated = is_telling(core) and not is_placeholder(core) and not is_known_form(core)

@@ -1,4 +1,4 @@
-"""Find names of secrets with their kinds, and values that stand alone on a line or in a table. A
+"""Find and classify names of secrets; find secrets that are alone on a line or in a table cell. A
 table may be Markdown, CSV, drawn with box characters, or aligned by blanks.
 """
 
@@ -17,13 +17,13 @@ from memory_fabric.redaction.values import is_code, is_known_form, is_mixed, is_
 ABOUT = frozenset(words("about"))
 MAX_LINES, MAX_CHARS, MAX_CELLS = 4, 256, 64
 _SEPARATORS = ("│", "║", "┃", "|", "\t", ";", ",", "  ")
-# The characters that horizontal lines in tables consist of.
+# The characters of horizontal lines in tables.
 _RULES = " +-=|:\r─━═│║├┤┼╬╠╣╪┝┿┥┣╋┫┌┬┐"
 _BENT = frozenset(words("bent token"))
 _OPENING = frozenset(words("opening"))
 _OPENING_NOTHING = words("opening nothing")
 _UNBENT = frozenset(words("unbent"))
-# The kind of secret for each section of names; if a name is in two sections, the last one counts.
+# Map sections of names to kinds of secrets; a name in two sections gets the kind of the last one.
 _SECTIONS = {
     "keys": "key", "common keys": "common", "pairs": "pair", "short passwords": "password",
     "passwords": "password", "pins": "pin",
@@ -33,7 +33,7 @@ _BY_LENGTH = sorted(NAMES, key=lambda name: (-len(name), name))
 
 
 def kind_of(name: str) -> str:
-    """Return the kind of secret for a lower-case name: password, pin, pair, common or key."""
+    """Return a name's kind: password, pin, pair (account and password), key, or common ("code")."""
     return _KINDS.get(name, "key")
 
 
@@ -86,7 +86,7 @@ def is_name(text: str, name: re.Match[str], kind: str) -> bool:
         return (is_plural or (word.casefold() == "token" and bent in _BENT)) and len(word) > 3
     if before.isalpha() and before.isascii() and (len(word) < 6 or kind in ("key", "common")):
         if word.casefold() in ("token", "sleutel"):
-            return True  # a German compound: "Zugriffstoken"
+            return True  # the end of a compound, as in "Zugriffstoken"
         return before.islower() and word[0].isupper()  # CamelCase: `dbPass`, `apiToken`
     return True
 
@@ -164,7 +164,7 @@ def is_alone_secret(core: str, kind: str) -> bool:
 
 
 def numbers_of_locks(text: str) -> list[tuple[int, int]]:
-    """Return the spans of numbers that could open locks or disarm alarms."""
+    """Return the spans of numbers that follow words such as "door code" or "alarm code"."""
     folded = text.casefold()
     if not any(code in folded for code in words("codes")):
         return []
@@ -197,7 +197,7 @@ def without_columns(text: str) -> str:
         kinds = {i: _column_kind(line[a:b]) for i, (a, b) in enumerate(cells)}
         is_head = 1 < len(cells) <= MAX_CELLS and line.strip()[-1:] != ","
         is_head = is_head and all(_is_title(line[a:b]) for a, b in cells)
-        # A row is a heading only if the line above it does not have the same number of columns.
+        # If the line above has as many columns, this row belongs to its table and is no heading.
         above = lines[place - 1].strip(_RULES) if place else ""
         if is_head and len(_cells(above, separator)) != len(cells):
             columns = {i: kind for i, kind in kinds.items() if kind}
@@ -206,7 +206,7 @@ def without_columns(text: str) -> str:
 
 
 def _is_table(folded: str) -> bool:
-    """Return True if the text has several lines, and one with a secret's name has columns."""
+    """Return True if one of several lines contains a secret's name and a column separator."""
     names = [name for name in NAMES if name in folded and name not in words("common keys")]
     lines = [line for line in folded.split("\n") if any(name in line for name in names)]
     return "\n" in folded and any(sign in line for line in lines for sign in _SEPARATORS)

@@ -1,7 +1,7 @@
-"""Detect keys and tokens by their format: published formats, key blocks, issuers' random values. A
-random word is a secret only if it has an issuer's prefix, or if the name of an issuer or of a
-secret precedes it on its line or on the line before. Random-looking parts that are public,
-encrypted or references are taken out before the rules are applied, and restored afterwards.
+"""Detect keys and tokens by their format: published formats, key blocks, random values of issuers.
+A random-looking word is a secret only if it has an issuer's prefix, or if the name of an issuer or
+of a secret precedes it on its line or on the line before. Random-looking public or encrypted data
+and references are taken out before the rules apply, and restored afterwards.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def decodes_to_text(value: str) -> bool:
 
 
 def is_random(core: str, least: int = MIN_RANDOM) -> bool:
-    """Return True if a value's letters and digits alternate as in no word or identifier."""
+    """Return True if letters and digits alternate too often for a word or an identifier."""
     if not core.isascii() or is_name(core) or is_identifier(core) or is_placeholder(core):
         return False
     letters = "".join(c for c in core if c.isalnum())
@@ -114,7 +114,7 @@ def is_random(core: str, least: int = MIN_RANDOM) -> bool:
 
 
 def has_prefix(core: str) -> bool:
-    """Return True if a value is an issuer's prefix for secrets (not for ids) and a random tail."""
+    """Return True for a token: an issuer's prefix for secrets (not for ids) and a random tail."""
     if len(core) > 36 and is_uuid(core[-36:]):
         return core[-37] in "_-" and core[:-37].lower() in words("prefixes of uuids")
     match = form("prefixed").fullmatch(core)
@@ -152,7 +152,7 @@ def random_words(text: str) -> list[tuple[int, int]]:
         begin = max(begin, at + 1)
         begin += len(token[begin:end]) - len(token[begin:end].lstrip("\"'`("))
         core = token[begin:end]
-        # Words and numbers with separators are not random, but a word among them may name a key.
+        # Joined words and numbers are not random. Skip them, unless one is a token's prefix.
         is_short_name = len(core) < plain.MIN_HEX_CHARS and is_name(core)
         if is_short_name and _TELLING.isdisjoint(exact(r"[_.:~+-]").split(core.lower())):
             continue
@@ -222,7 +222,7 @@ class HarmlessParts:
         return self.text
 
     def hold_named(self, text: str) -> str:
-        """Replace ids and checksums, recognised by their names, in a text; return the result."""
+        """Replace values in a text that their names mark as ids or checksums; return the result."""
         self.text = text
         self._hold(form("harmless value"))
         return self.text

@@ -17,8 +17,8 @@ MIN_NEAR_KEY_CHARS = 12
 # The maximum share of a value's characters that may belong to words, if it has no symbols.
 MAX_IN_WORDS = 0.5
 _SUFFIXES = words("suffixes")
-# Copulas ("the password is wrong"), and endings of participles and adjectives. After a copula, a
-# word with such an ending is not a password. For English and German, `_SUFFIXES` is used instead.
+# Copulas, as in "the password is wrong". After a copula, a word that ends like an adjective or a
+# participle is not a password. In English and German, the endings are `_SUFFIXES`, else `_BENT`.
 _COPULAS = ("is", "was", "ist", "war", "est", "c'est", "era", "è", "é", "jest", "это")
 _BENT = words("bent suffixes")
 _QUOTES = "\"'`„“”«»「」『』‘’*_"
@@ -36,7 +36,7 @@ def without(text: str, spans: list[tuple[int, int]], mark: str = MARK) -> str:
 
 
 def is_telling(core: str) -> bool:
-    """Return True if a value has symbols, or alternating letters and digits, as secrets have."""
+    """Return True if a value looks like a secret: it has symbols, or mixes letters and digits."""
     if len(core) < MIN_KEY_CHARS or not any(c.isdigit() for c in core):
         return False
     if not any(c.isalpha() for c in core) or not core.isascii():
@@ -91,7 +91,7 @@ def is_value(core: str, kind: str, linked: str, follower: str, *, quoted: bool, 
         return False
     has_capitals = core[:-1].isalpha() and sum(map(str.isupper, core)) > 1
     if core[-1] in "!?" and has_capitals and is_identifier(core[:-1]):
-        return False  # the name of a type
+        return False  # a type, such as `AuthToken!` in GraphQL
     is_symbolic = linked and sum(c in SYMBOLS for c in core) > 1
     if form("other assignment").match(core) and not is_symbolic:
         return False
@@ -131,7 +131,7 @@ def is_words_of_phrase(phrase: str) -> bool:
 
 
 def _is_weak_word(core: str, linked: str, follower: str, *, quoted: bool) -> bool:
-    """Return True if a plain word is a password, because a link such as "is" comes before it."""
+    """Return True if an ordinary word is a password, as in "the password is opensesame"."""
     folded = core.casefold()
     parts = exact(r"[-_.]").split(folded)
     if any(part in _PREDICATES or part in FILLERS for part in parts) and len(parts) < 4:
@@ -167,7 +167,7 @@ def _is_key(core: str, kind: str, linked: str, *, quoted: bool, words: int) -> b
 
 
 def is_mixed(core: str, *, least: int) -> bool:
-    """Return True if a word has symbols, or has letters and digits in a part (not `users_2024`)."""
+    """Return True if a word has symbols, or a part with letters and digits, unlike `users_2024`."""
     if len(core) < least or not any(c.isalpha() for c in core):
         return False
     if any(c in SYMBOLS for c in core):
@@ -181,7 +181,7 @@ def is_mixed(core: str, *, least: int) -> bool:
 
 
 def _is_unlike_words(part: str) -> bool:
-    """Return True if lower-case letters and capitals alternate as in no word or name."""
+    """Return True if upper and lower case alternate too often for a word or a CamelCase name."""
     turns = sum(a.isupper() != b.isupper() for a, b in pairwise(part))
     return turns >= 2 and not is_identifier(part) and turns * 4 >= len(part)
 
@@ -191,7 +191,7 @@ def _is_uuid(core: str) -> bool:
 
 
 def _counts(follower: str) -> bool:
-    """Return True if a number is followed by a unit: characters, days, attempts."""
+    """Return True if a unit ("days", "%") follows a number, so that the number is no password."""
     return bool(exact(r"\s{0,2}[-\s]?(?:[a-z]{3,}|%)").match(follower)) and not exact(
         r"\s{1,2}(?:and|for|on|to|at|in|as|und|et|y|e|but|or|is|für|auf)\b"
     ).match(follower)
@@ -219,7 +219,7 @@ def is_code(core: str, follower: str) -> bool:
 
 
 def is_known_form(core: str) -> bool:
-    """Return True if a word is a version, date, size, file, algorithm, ticket number or address."""
+    """Return True for a harmless form: version, date, size, file, algorithm, ticket or address."""
     return bool(form("known forms").fullmatch(core))
 
 

@@ -1,10 +1,10 @@
-"""Parse the commands, paths and activities in a rule's `When:`, as people and models write them:
-`npm run dev`, "before committing", "src/api/**, docs/". Any other part is ignored; a rule without a
-command, path or activity is not bound. The text after `, first ` lists what has to pass before the
-call: "commit, first `pytest -q`". `programs.txt` lists the names, commands, scripts and files of
-each activity. A command is given by its first words without options; `*` stands for any word. A
-script belongs to an activity if its name in package.json, make or a task runner begins with a
-listed word (`deploy:prod`, `deploy-web`).
+"""Parse a rule's `When:`, where people and models write the commands, paths and activities that the
+rule is bound to: `npm run dev`, "before committing", "src/api/**, docs/". Other parts are ignored.
+A rule without any of these three is not bound: it applies to no call. What follows `, first ` has
+to pass before the call: "commit, first `pytest -q`". `programs.txt` lists the names, commands,
+scripts and files of each activity. Commands are listed by their first words, without options; `*`
+stands for any word. A script in package.json, make or a task runner belongs to an activity if its
+name begins with a listed word (`deploy:prod`, `deploy-web`).
 """
 
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ _BEFORE = words_of("before a binding")
 _SEPARATORS = (",", ";", "、", "，")
 _SCRIPTS = (".sh", ".py", ".bash")  # extensions of files that can also be run as commands
 _JOINERS = frozenset(("and", "or", "und", "oder", "et", "ou", "y", "o"))
-# Programs recognised as commands without backticks; those among them that are also plain words.
+# Programs that are recognised without backticks. Those in _WORDS_TOO are also plain words (`go`).
 _PROGRAMS, _WORDS_TOO = words_of("programs"), words_of("programs and words")
 
 
@@ -37,7 +37,7 @@ class Binding(NamedTuple):
 
 
 class Activity(NamedTuple):
-    """An activity: its names in `When:`, the `words` of a ban on it, its commands and its files."""
+    """An activity such as deploy: `names` occur in `When:`, `words` in sentences that forbid it."""
 
     names: frozenset[str]
     words: frozenset[str]
@@ -145,7 +145,7 @@ def _bound(part: str) -> list[Binding]:
     if len(spans) >= 3 and len(spans) % 2:
         folder, words = _with_folder(" ".join(spans[::2]).split())
         if any(word.lower().strip(".,:()") not in _BEFORE | {""} for word in words):
-            return []  # words around the code may change its meaning
+            return []  # other words beside the code span may change its meaning
         return [binding for code in spans[1::2] for binding in _of_code(code.strip(), folder)]
     words = part.strip().rstrip(".:!").strip("\"'“”«» ").split()
     start = 0
@@ -186,7 +186,7 @@ def _of_code(code: str, folder: str) -> list[Binding]:
 
 
 def _compared(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Convert a command's words to the normal form in which they are compared with calls."""
+    """Normalize a command's words for comparison: remove wrappers, simplify the program's name."""
     plain = programs.shell_words(words)
     calls = programs.run_by(shell.Call(plain, "")) if plain else ()
     inner = [call.words for call in calls if call.words]

@@ -1,7 +1,7 @@
-"""Convert shell commands to a comparable form: program, folder, reliability of the status. From a
-line as people and assistants write it (`cd x && pytest -q 2>&1 | tail -5`), this module extracts
-the essential command. A line with control structures or substitutions is ignored, because it is not
-clear which of its commands is essential.
+"""Convert shell lines to a comparable form: the essential command, its folder, and whether its exit
+status is the line's. For `cd x && pytest -q 2>&1 | tail -5`, as people and assistants write it,
+this is `pytest` in `x`, without a reliable status. Lines with control structures or substitutions
+are ignored, because it is not clear which of their commands is essential.
 """
 
 import os
@@ -23,9 +23,9 @@ _SPEAKING = frozenset("echo printf true : date".split())
 # `uv run pytest` counts as `pytest`; `sudo make` is not `make`, which may fail without `sudo`.
 _SAME_BEHIND = {*programs.OF_PROCESSES, *programs.OF_PACKAGES, ("env",)}
 _MODULES = frozenset((("python", "-m"), ("python3", "-m")))
-# Runners that check everything if called without arguments: if they pass, each part passes too.
+# Commands that check a whole project: if `pytest` passes, each of its parts (`pytest a.py`) does.
 RUNNERS = commands_named(" ".join(programs.sections()["runners"]))
-# Groups of runners of the same whole task: if one of them passes, the other ones pass, too.
+# Groups of commands that do the same whole task: if one of them passes, the other ones do, too.
 _SAME_WORK = [*map(frozenset, map(commands_named, programs.sections()["runners of the same"]))]
 _KINDS = {
     word: kind
@@ -45,14 +45,14 @@ class Command(NamedTuple):
     text: str  # the text shown to people
     words: tuple[str, ...]
     place: str = ""  # the folder in which it is run
-    speaks: bool = True  # the line's exit status is this command's
+    speaks: bool = True  # the exit status of the line is that of this command
     probes: bool = False  # the command only inspects something
 
 
 def command_in(line: str, place: str = "") -> Command | None:
     """Return the command that a line runs if executed in the folder `place`; None if uncertain."""
     calls = shell.plain_list(line.strip()) if len(line) <= MAX_READ_CHARS else []
-    # The words of each command, with the connector that follows it.
+    # Pairs of a command's words and the connector (`&&`, `;`, `|` …) that follows the command.
     parts = [(list(call.raw), call.after.replace("\n", ";")) for call in calls if call.raw]
     while len(parts) > 1 and parts[0][1] in ("&&", ";"):
         words = parts[0][0]
@@ -76,7 +76,7 @@ def command_in(line: str, place: str = "") -> Command | None:
         is_runner = any(compared[: len(runner)] == runner for runner in RUNNERS)
         if is_runner and _PARTIAL.isdisjoint(compared):
             compared = tuple(word for word in compared if word not in _LOUDNESS)
-    # If one of several commands is a probe, the line counts as one: the probe may have failed.
+    # If one command is a probe, so is the line, because it may be the probe that failed.
     return Command(" ".join(joined), compared, place, speaks, any(map(_is_probe, rows)))
 
 
@@ -99,7 +99,7 @@ def is_silent(command: Command) -> bool:
 
 
 def share_target(passed: Command, failed: Command) -> bool:
-    """Return True if success of `passed` suggests that the `failed` command would pass now."""
+    """Return True if both commands do similar work, so that `failed` would probably pass now."""
     if passed.place != failed.place:
         return False
     kind, failed_kind = _kind(passed), _kind(failed)
@@ -118,7 +118,7 @@ def _kind(command: Command) -> str:
 
 
 def _without_tail(parts: list[tuple[list[str], str]]) -> tuple[list[tuple[list[str], str]], bool]:
-    """Remove final filters and prints; also return whether the exit status is still reliable."""
+    """Remove a final `| tail` or `; echo`; also return whether the exit status is reliable."""
     speaks = True
     while len(parts) > 1:
         connector, words = parts[-2][1], parts[-1][0]
@@ -132,7 +132,7 @@ def _without_tail(parts: list[tuple[list[str], str]]) -> tuple[list[tuple[list[s
 
 
 def _bare(words: Sequence[str]) -> list[str]:
-    """Remove the program's folder, and wrappers that do not change the result, from the words."""
+    """Remove the program's folder from the words, and wrappers that do not change the result."""
     bare, behind = list(words), list(words)
     while behind:
         bare = behind

@@ -1,9 +1,9 @@
-"""The effect of a bound rule on a matching call: tell, ask, deny, or only add context. Only a rule
-with the user's trust can stop a call. By default, such a rule asks if the user's recorded words
-forbid exactly the bound command, path or activity. Otherwise it tells: it refuses the first such
-call of a session once. A part of `When:` that the user did not type only adds context until the
-user confirms it. A command can set another effect (`evidence.effect`). In an unattended session,
-every rule only adds context.
+"""The effect of a bound rule on a matching call. TELL refuses the first such call of a session,
+once; ASK asks the user; DENY refuses every call; CONTEXT only adds the rule to the context. A rule
+with the user's trust has the effect ASK if the user's recorded words forbid exactly the bound
+command, path or activity, and otherwise TELL. The user can set another effect (`evidence.effect`).
+A rule that a team's owner set asks. All other rules, parts of `When:` that the user neither typed
+nor confirmed, and all rules in unattended sessions have the effect CONTEXT.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _COMMON = frozenset("npm pnpm yarn bun npx run the git sudo".split())
 
 def effect_of(record: Record, binding: Binding, settings: Settings) -> str:
     """Return TELL, ASK, DENY or CONTEXT for a rule whose `binding` matches a call."""
-    # Unattended and SDK sessions have no person; config.toml can exempt them ("full").
+    # Nobody can answer in unattended and SDK sessions; "full" in config.toml ignores this.
     has_person = settings.attended and not settings.entrypoint.startswith(SDK)
     if not has_person and settings.capture_unattended != "full":
         return CONTEXT
@@ -57,7 +57,7 @@ def effect_of(record: Record, binding: Binding, settings: Settings) -> str:
 
 def stated_effect(record: Record, binding: Binding) -> str:
     """Return the effect of a rule in an attended session."""
-    if record.source == OTHERS:  # another member's rule may ask but never refuse
+    if record.source == OTHERS:  # another member's rule can ask, but not refuse
         return ASK if record.evidence.get(models.FOR_TEAM) else CONTEXT
     chosen = record.evidence.get(EFFECT)
     if chosen in EFFECTS:
@@ -71,7 +71,7 @@ def stated_effect(record: Record, binding: Binding) -> str:
 
 
 def does(record: Record, action: str) -> str:
-    """Describe a rule's behaviour, if `action` is its effect, as the end of a sentence."""
+    """Return what a rule does if `action` is its effect, as the end of a sentence: "refuses …"."""
     required = required_by(str(record.evidence.get(WHEN) or "")) if action in EFFECTS else ()
     passed = " and ".join(map(bindings.name_of, required))
     return DOES[action] + (f", unless {passed} has passed" if passed else "")
@@ -85,7 +85,7 @@ def binds(record: Record) -> bool:
 
 
 def is_named(binding: Binding, typed: Iterable[str]) -> bool:
-    """Return True if one of the user's prompts mentions the bound command, path or activity."""
+    """Return True if a text that the user `typed` mentions the bound command, path or activity."""
     names = _names_of(binding)
     if binding.kind == PATH:
         parts = [part for part in binding.text.split("/") if any(map(str.isalnum, part))]
@@ -115,7 +115,7 @@ def _plain(word: str) -> str:
 
 
 def set_by_user(record: Record, action: str, now: str) -> Record:
-    """Return the record with this effect; LIFT unbinds it. Raises BadInput if it has no binding."""
+    """Return the rule with the effect `action` (LIFT unbinds it). Raises BadInput if unbound."""
     evidence = dict(record.evidence)
     if action == LIFT:
         when = evidence.pop(WHEN, "")

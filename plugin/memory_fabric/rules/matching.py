@@ -24,7 +24,7 @@ FILE_TOOLS = dict.fromkeys(("Edit", "Write", "MultiEdit"), "file_path")
 FILE_TOOLS["NotebookEdit"] = "notebook_path"
 # The argument with all paths, for tools that change several files at once, as Codex's patches do.
 SEVERAL_FILES = "file_paths"
-# Devices are not files of a project, but a memory disk mounted under /dev may contain such files.
+# Paths under /dev are devices, not project files, except in /dev/shm, which is a memory disk.
 _DEVICES, _MOUNTED_MEMORY = "/dev/", "/dev/shm/"
 # Programs whose arguments are targets, in any order.
 _OF_TARGETS = paths.REMOVERS | frozenset("make just task rake ninja mvn gradle".split())
@@ -47,7 +47,7 @@ class Action(NamedTuple):
     """The commands and changed files of a tool call, with which rules are compared."""
 
     calls: tuple[Call, ...] = ()
-    # Absolute paths. A final slash means that a folder is removed or changed with its contents.
+    # Absolute paths. A final slash marks a folder that is removed or changed with its contents.
     paths: tuple[str, ...] = ()
 
 
@@ -70,7 +70,7 @@ def of_command(line: str, folder: str) -> Action:
 
 
 def of_calls(calls: Sequence[Call]) -> Action:
-    """Return an action with these commands and the files that they evidently change."""
+    """Return these commands, and the files that they evidently change, as an Action."""
     named = ((path, call.folder) for call in calls for path in paths.of_call(call))
     changed = [form + "/" * p.endswith("/") for p, folder in named for form in _forms(p, folder)]
     return Action(tuple(call for call in calls if call.words), tuple(dict.fromkeys(changed)))
@@ -122,7 +122,7 @@ def _is_part_of(name: str, platform: str, call: Call, roots: Sequence[str]) -> b
             is_meant = is_command(words, call, roots)
         if is_meant:
             return True
-    # The call may also run a script or target whose name begins with a word of the activity.
+    # The call may also run a script or target named after the activity, such as `deploy:prod`.
     script = programs.as_script(call.words)
     name = script[2] if script else ""
     if call.words[0] in ("make", "just", "task", "deno", "turbo", "nx"):
@@ -159,7 +159,7 @@ def is_command(words: tuple[str, ...], call: Call, roots: Sequence[str] = ()) ->
 
 
 def is_by_another_manager(binding: Binding, call: Call, roots: Sequence[str]) -> bool:
-    """Return True if a call runs the rule's script with another package manager (yarn for npm)."""
+    """Return True if a call runs the bound script with another package manager (yarn, not npm)."""
     script, called = programs.as_script(binding.words), programs.as_script(call.words)
     if script is None or called is None or script[0] == called[0]:
         return False
@@ -184,7 +184,7 @@ def _is_program(wanted: str, call: Call, roots: Sequence[str]) -> bool:
 
 
 def _readings(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yield the words without options; for unknown programs, also without possible values."""
+    """Yield a command without options; for an unknown program, also without their values."""
     yield programs.plain_words(words)
     if words[0] in programs.VALUE_OPTIONS:
         return
@@ -284,9 +284,9 @@ class Applied(NamedTuple):
     part: str  # the part of the call that matches the binding
     is_final: bool = False  # the call pushes, deploys, publishes or deletes
     first: tuple[Binding, ...] = ()
-    missing: str = ""  # which commands and activities of `first` have not passed
-    passed: str = ""  # the id of the call in which `first` last passed
-    is_unseen: bool = False  # it is unknown whether `first` has passed
+    missing: str = ""  # the required commands and activities that have not passed
+    passed: str = ""  # the id of the call in which the required ones last passed
+    is_unseen: bool = False  # it is unknown whether the required ones have passed
 
 
 def load(memory: Memory, *, of_all_sessions: bool = False) -> list[BoundRule]:
@@ -297,7 +297,7 @@ def load(memory: Memory, *, of_all_sessions: bool = False) -> list[BoundRule]:
 
 
 def bound(record: models.Record) -> BoundRule:
-    """Return a record with its bindings and with the required commands that the user typed."""
+    """Return a rule with its bindings and the required commands that were typed or confirmed."""
     when = str(record.evidence.get(models.WHEN) or "")
     unsaid = () if record.evidence.get(models.CONFIRMED) else record.evidence.get(models.UNSAID, ())
     first = tuple(binding for binding in bindings.required_by(when) if binding.text not in unsaid)
@@ -327,8 +327,8 @@ def applying(rules: Sequence[BoundRule], action: Action, roots: Sequence[str]) -
 
 
 def _by_another(rule: BoundRule, binding: Binding, action: Action, roots: Sequence[str]) -> str:
-    """Return the call that runs the rule's script with another package manager. Return '' if there
-    is none, or if the rule mentions package managers: it then restricts these, not the script.
+    """Return the call that runs the bound script with another package manager. Return '' if there
+    is none, or if the rule's text mentions package managers and so is not about the script.
     """
     if binding.kind != COMMAND or programs.as_script(binding.words) is None:
         return ""
@@ -342,7 +342,7 @@ def _by_another(rule: BoundRule, binding: Binding, action: Action, roots: Sequen
 
 
 HELD_BACK = "memory-fabric has held this call back once: "
-# Maximum lengths of a rule's text, and of additions to the user's words, which are never cut.
+# Maximum lengths of a rule's text, and of the note after the user's words, which are never cut.
 MAX_TEXT_CHARS, CAPTION_CHARS = 400, 300
 
 

@@ -25,13 +25,13 @@ _OUTPUTS = {
     "pandoc": ("o", "--output"), "gcc": ("o", ""), "cc": ("o", ""), "patch": ("o", "--output"),
     "unzip": ("d", ""),
 }  # fmt: skip
-# Letters of options with a value, which consists of the letters after the option.
+# Letters of options whose value is the rest of the word: in `-Hfoo`, the value of `-H` is `foo`.
 _WITH_VALUE = frozenset("XHdueAbF")
 _GIT = frozenset("rm mv restore checkout clean".split())
 
 
 def of_call(call: Call) -> Iterator[str]:
-    """Yield the paths that a command changes; `/` ends a folder that changes with its contents."""
+    """Yield the paths that a command changes; a final `/` marks a folder with all its contents."""
     yield from call.written
     if not call.words or not _READING.isdisjoint(call.words):
         return
@@ -67,7 +67,7 @@ def of_call(call: Call) -> Iterator[str]:
 
 
 def _copied(words: Sequence[str], plain: Sequence[str]) -> Iterator[str]:
-    """Yield a copy's target, each file copied into it, and each file that `mv` moves away."""
+    """Yield a copy's target, each file copied into it, and each source that `mv` moves away."""
     targets = [*_values(words, "t", "--target-directory")]
     target = targets[0] if targets else plain[-1] if len(plain) > 1 else "."
     sources = [path for path in plain if path != target]
@@ -78,7 +78,7 @@ def _copied(words: Sequence[str], plain: Sequence[str]) -> Iterator[str]:
     yield f"{target}/" if is_mirror else target
     for source in sources:
         name = os.path.basename(source.rstrip("/"))
-        if not is_glob(name) and not target.startswith(source):  # not a backup next to the source
+        if not is_glob(name) and not target.startswith(source):  # `cp a a.bak` has no `a.bak/a`
             yield os.path.join(target, name)
         if words[0] == "mv":
             yield f"{source}/"
@@ -89,7 +89,7 @@ def _of_git(words: Sequence[str], plain: Sequence[str]) -> Iterator[str]:
     paths = plain[1:]
     options = programs.options_of(words)
     if "--cached" in options or ("--staged" in options and "--worktree" not in options):
-        return  # only the index changes
+        return  # only git's index changes, no file
     if plain[0] == "clean":
         paths = () if "-n" in options else paths or (".",)
     if plain[0] == "checkout":
@@ -146,7 +146,7 @@ def covers(pattern: str, path: str) -> bool:
     if "/" not in pattern.rstrip("/"):
         names = parts[:-1] if pattern.endswith("/") else parts
         return any(is_like(wanted[0], name) for name in names)
-    # A path in a command may itself contain a glob, which the shell would expand.
+    # A command's path may contain wildcards for the shell, so that either side may be a pattern.
     is_name = is_like if wanted[0] == "**" else _meet
     reached = {0}
     for part in parts:
@@ -180,7 +180,7 @@ def is_like(pattern: str, name: str) -> bool:
 
 
 def reaches(path: str, wanted: str, *, whole: bool) -> bool:
-    """Return True if a command's path is the wanted path or, with `whole`, a folder above it."""
+    """Return True if `path` is the `wanted` path or, with `whole`, one of its parent folders."""
     parts = [part for part in path.split("/") if part]
     names = [part for part in wanted.split("/") if part]
     if whole and len(parts) == len(names) + 1 and not parts[-1].strip("*"):
@@ -203,7 +203,7 @@ def is_glob(text: str) -> bool:
 
 
 def _with_empty(wanted: Sequence[str], reached: set[int]) -> set[int]:
-    """Return these positions in a pattern, and positions after a `**` that matches nothing."""
+    """Return `reached` positions in a pattern, plus those after a `**`, which may match nothing."""
     places = set(reached)
     for at in sorted(reached):
         while at < len(wanted) and wanted[at] == "**":
@@ -213,5 +213,5 @@ def _with_empty(wanted: Sequence[str], reached: set[int]) -> set[int]:
 
 
 def _meet(wanted: str, part: str) -> bool:
-    """Return True if one of two names, either of which may be a pattern, matches the other."""
+    """Return True if `wanted` matches `part` or the reverse; both may contain wildcards."""
     return is_like(wanted, part) or (is_glob(part) and is_like(part, wanted))

@@ -14,7 +14,7 @@ from memory_fabric.rules import shell
 from memory_fabric.rules.shell import Call
 
 MANAGERS = ("npm", "pnpm", "yarn", "bun")
-# If a command's length times that of its values exceeds this, the values are only appended.
+# If (command length × length of values) exceeds this, values are appended, not inserted at `{}`.
 MAX_FILLED = 1 << 20
 _MAX_NESTED = 8
 # Options that specify the folder in which a command works.
@@ -75,7 +75,7 @@ _SAME_PROGRAM = {a: words for words, aliases in options_in("aliases").items() fo
 
 
 def commands_of(call: Call, depth: int = 0) -> Iterator[Call]:
-    """Yield a command's redirections, the command with a plain name, and the commands it runs."""
+    """Yield a call with a command's redirections, the simplified command, and commands it runs."""
     if call.written:
         yield Call((), call.folder, call.written)
     if words := shell_words(call.words) if call.words else ():
@@ -250,14 +250,14 @@ def _lines_in(words: Sequence[str], stdin: str) -> Iterator[str]:
         elif is_shell and words[at - 1][:1] in "-+" and words[at - 1][-1] in "oO":
             continue  # skip the value in `-o pipefail`
         elif is_shell and (word in ("-s", shell.STDIN) or word[:1] not in "-+"):
-            yield stdin if word in ("-s", shell.STDIN) else ""  # files are not read
+            yield stdin if word in ("-s", shell.STDIN) else ""  # script files are not read
             return
     if is_shell:
         yield stdin
 
 
 def _executed(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield the commands run by `find -exec` and `fd -x`, with folders for `{}`, and by `tmux`."""
+    """Yield the commands in `find -exec`, `fd -x` and `tmux`; find's folders replace `{}`."""
     options = EXECUTING.get((words[0],), frozenset())
     folders = shell.operands_of_find(words) if words[0] == "find" else ()
     at = 0

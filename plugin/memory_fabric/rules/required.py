@@ -19,7 +19,7 @@ _FIXES = frozenset(("--fix", "-a", "-A"))
 
 def calls_of(line: str, folder: str) -> list[Call]:
     """Return the commands in a line, in order; wrappers and redirections precede their command."""
-    # `&&` connects a wrapper to its command, and `||` follows a negated command.
+    # As connectors, insert `&&` after a wrapper, and use `||` after a negated command.
     calls: list[Call] = []
     for outer in shell.calls_in(line, folder):
         after = "||" if "!" in outer.raw[:2] else outer.after
@@ -31,7 +31,7 @@ def calls_of(line: str, folder: str) -> list[Call]:
 
 
 def is_gate(calls: Sequence[Call], at: int, end: int) -> bool:
-    """Return True if reaching command `end`, or success of the line, proves that `at` passed."""
+    """Return True if command `end` is reached, or the line succeeds, only if `at` has passed."""
     sets = [word for c in calls[:at] if c.words[:1] == ("set",) for word in c.words[1:]]
     exits = "errexit" in sets or any("e" in word for word in sets if word[0] == "-")
     signs = [call.after for call in calls[at:end] if call.after != shell.SUBSTITUTED]
@@ -66,7 +66,7 @@ def is_check(binding: Binding) -> bool:
 
 
 def changed_source(action: Action, roots: Sequence[str]) -> str:
-    """Return a changed file that checks may read, relative to the project root; '' if none."""
+    """Return a changed file that may invalidate a passed check, relative to its root, or ''."""
     if any(c.words[0] in paths.IN_PLACE and _FIXES.isdisjoint(c.words) for c in action.calls):
         return ""
     folders = [root.rstrip("/") + "/" for root in roots]
@@ -76,9 +76,9 @@ def changed_source(action: Action, roots: Sequence[str]) -> str:
 
 
 def as_typed(when: str, typed: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the text of `When:`, and the names in it that occur in none of the user's prompts. If
-    the user typed only the activity of a required command, the activity replaces the command:
-    `test` replaces `pytest` if the user typed "the tests".
+    """Return `When:`, adapted to what the user typed, and the names in it that no prompt contains.
+    If the user typed only the activity of a required command, the activity replaces the command:
+    `pytest` becomes `test` if the user typed "the tests".
     """
     stated = required_by(when)
     activities = [Binding(ACTIVITY, name) for name in bindings.ACTIVITIES]
@@ -93,8 +93,8 @@ def as_typed(when: str, typed: Sequence[str]) -> tuple[str, list[str]]:
 
 
 def stated_first(when: str | None, first: str) -> str:
-    """Build the text of `When:`, including required commands, from the options --when and --first.
-    If `when` is None, return only the part to append to the rule's text. Raises BadInput.
+    """Build the text of `When:` from the options --when and --first (what has to pass first). If
+    `when` is None, return only the part to add to the rule's existing `When:`. Raises BadInput.
     """
     if first and not required_by(FIRST + first):
         remedy = "Name a command in code marks, or an activity: '`make lint`', test, lint, build."

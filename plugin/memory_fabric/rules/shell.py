@@ -1,4 +1,4 @@
-"""Parse the commands that a line of shell code runs, with their unquoted words and their folders.
+"""Parse the commands in a line of shell code: their words, without quotes, and working directories.
 Lists, pipes, groups, substitutions, redirections and here-documents are parsed as in a POSIX shell
 and bash, as far as this is possible without running anything. The parser knows variables that the
 line itself sets, `$HOME`, `$PWD`, and the output of `echo`, `printf` and `cat`; other variables
@@ -12,35 +12,35 @@ from typing import NamedTuple
 # Only this many characters of a line are read. A word that is cut off there matches no rule.
 MAX_CHARS = 64 << 10
 MAX_CALLS, MAX_DEPTH = 200, 6
-# At most this many characters of variables and printed texts are inserted; more are unknown.
+# Maximum total length of inserted variables and command outputs; later ones count as unknown.
 MAX_KNOWN_CHARS = 8 << 10
 MAX_BRACED_CHARS = 300
 _BREAKS = frozenset(";&|\n()")
 _SPACE = frozenset(" \t\r")
 # Words that may precede a command but are not part of it.
 _KEYWORDS = frozenset("if then elif else while until do ! { } time fi done esac coproc".split())
-# Words that begin a header, which ends at the next separator and is not a command.
+# Keywords whose header (`for x in a b`) ends at the next separator and is not a command.
 _HEADERS = frozenset("for select".split())
 _SETTING = frozenset("export local declare readonly typeset".split())
 _SPLIT = "\0"  # marks where the shell splits a word
 UNKNOWN = "$"
-# The connector of a command in a substitution, whose output is used but whose status is lost.
+# `Call.after` of a command in a substitution: its output is used, but its exit status is lost.
 SUBSTITUTED = "$("
-# The prefix of a file name that represents the output of a process substitution.
+# Made-up file names with this prefix replace process substitutions, such as `<(ls)`.
 _FILE = "/dev/fd/text-"
 STDIN = "/dev/stdin"
 SHELLS = frozenset("sh bash zsh dash ksh ash fish busybox".split())
 
 
 class Call(NamedTuple):
-    """A simple command: its words and its folder; the folder is '' if unknown."""
+    """A simple command: its words, and the folder in which it runs ('' if unknown)."""
 
     words: tuple[str, ...]
     folder: str
     written: tuple[str, ...] = ()  # files to which the output is redirected
     stdin: str = ""  # the command's input, or '' if unknown
-    raw: tuple[str, ...] = ()  # the words as written, with prefixes and input files
-    after: str = ""  # the connector that follows, or SUBSTITUTED
+    raw: tuple[str, ...] = ()  # words as in the line: with quotes, keywords, assignments, `< FILE`
+    after: str = ""  # the separator that follows, such as `&&`, or SUBSTITUTED
 
 
 class _Pending:
@@ -56,7 +56,7 @@ class _Pending:
 
 
 def calls_in(text: str, folder: str, depth: int = 0) -> list[Call]:
-    """Return the simple commands of a line; `depth` counts the commands that enclose the line."""
+    """Return the simple commands of a line, which is itself nested in `depth` other commands."""
     return _Reader(text[:MAX_CHARS], folder, depth).calls()[:MAX_CALLS]
 
 
@@ -140,13 +140,15 @@ class _Reader:
         pending.raw.append(self.text[start : self.place])
 
     def _broken(self, c: str, pending: _Pending) -> _Pending:
-        """End a command at the separator `c`; enter or leave a group; read here-documents."""
+        """End the command at the separator `c`, and return an empty one for the words that follow.
+        Parentheses also open and close groups; at a line break, here-documents are read.
+        """
         if c == "(" and pending.words and self.text.startswith("()", self.place):
-            self.place += 2  # the beginning of a function
+            self.place += 2  # skip the `()` of a function definition
             pending.words.clear()
             self.is_script = True
             return pending
-        if c != ")" or not self.in_case or self.folders:  # else the words are a pattern of `case`
+        if c != ")" or not self.in_case or self.folders:  # otherwise, `)` ends a `case` pattern
             following = self.text[self.place + 1 : self.place + 2]
             is_double = c + following in ("&&", "||", "|&")
             self._end(pending, c + following if is_double else c)
@@ -179,7 +181,7 @@ class _Reader:
         if not words and not pending.written:
             before = self.found[-1] if self.found else None
             if sign and sign[0] in "|&" and isinstance(before, _Pending):
-                before.after = sign if before.after in ")\n;" else before.after  # after a group
+                before.after = sign if before.after in ")\n;" else before.after  # as in `(a) && b`
             return
         pending.folder, pending.after = self.folder, sign
         self.found.append(pending)
@@ -250,7 +252,7 @@ class _Reader:
                 if not (c in "<>" and self.text[self.place + 1 : self.place + 2] == "("):
                     break
                 self.place += 1
-                # Store a process substitution's output under the name of a file.
+                # Keep the output of a process substitution under the made-up name of a file.
                 name = f"{_FILE}{len(self.known)}"
                 self.known[name] = self._substituted(")")
                 parts.append(name)
@@ -294,7 +296,7 @@ class _Reader:
         return "".join(parts)
 
     def _expanded(self) -> str:
-        """Read a character or an expansion; return its text, or UNKNOWN."""
+        """Read a character or an expansion (`$NAME`); return its value, UNKNOWN if not known."""
         c = self.text[self.place]
         if c == "$":
             if self.text.startswith("$((", self.place):
@@ -328,7 +330,7 @@ class _Reader:
         return c
 
     def _value(self, name: str, otherwise: str = "") -> str:
-        """Return a variable's value, or UNKNOWN and its name if this line does not set it."""
+        """Return a variable's value or the default `otherwise`; if neither is known, `$NAME`."""
         value = self.folder if name == "PWD" else self.known.get(name, otherwise)
         self.known_chars += len(value)
         return value if value and self.known_chars <= MAX_KNOWN_CHARS else UNKNOWN + name
@@ -371,7 +373,7 @@ def printed(call: Call) -> str:
 
 
 def operands_of_find(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the folders that `find` searches; instead of `.` or `/`, the names it searches for."""
+    """Return the folders `find` searches, with `.` and `/` replaced by its `-name` patterns."""
     at = 1
     while at < len(words) and words[at][:1] not in ("-", "(", "!", ")"):
         at += 1
@@ -398,7 +400,7 @@ def alternatives(pattern: str) -> list[str]:
 
 
 def without_prefix(words: list[str]) -> list[str]:
-    """Remove the keywords and assignments that precede a command from its words."""
+    """Return a command's words without the keywords and assignments before the command."""
     at = 0
     while at < len(words) and (words[at] in _KEYWORDS or is_assignment(words[at])):
         at += 1

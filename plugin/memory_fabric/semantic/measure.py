@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from memory_fabric.semantic.vectors import Matrix
 
 ON, OFF, ABSENT, BROKEN = "on", "off", "absent", "broken"
-# The minimum cosine similarity for a text that shares no word with the question; most have less.
+# The minimum cosine similarity of a text that shares no word with the question. Few texts reach it.
 FLOOR = 0.25
 MAX_FRESH = 24  # the maximum number of hits to embed per question; each takes 5 to 10 ms
 MAX_KEPT = 2000
@@ -56,7 +56,7 @@ class Measure:
                 from memory_fabric.semantic.model import Model
 
                 self._model = Model(*self._files)
-            # Recall must work even with a broken package, whose compiled code may raise any error.
+            # A broken package may raise any error in its compiled code; recall must work anyway.
             except Exception as error:  # noqa: BLE001
                 self.broken = f"{type(error).__name__}: {error}"
         return self._model is not None
@@ -64,7 +64,7 @@ class Measure:
     def nearest(
         self, database: Database, question: str, most: dict[str, int]
     ) -> list[tuple[str, int]]:
-        """Return (table, row) for rows most similar to a question, at most `most[table]` each."""
+        """Return the most similar rows as (table, row), at most `most[table]` rows per table."""
         if not self.ready():
             return []
         from memory_fabric.semantic.vectors import Matrix  # imported late: this loads numpy
@@ -154,7 +154,7 @@ def main() -> int:
         if similarity_measure is None or not settings.writes:
             return 1
         model = similarity_measure.model
-        from memory_fabric.semantic.vectors import embed_all  # importable now
+        from memory_fabric.semantic.vectors import embed_all  # measure_for added numpy to sys.path
 
         memory = Memory.open(settings)
         try:

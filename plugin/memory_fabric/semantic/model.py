@@ -86,7 +86,7 @@ class Model:
         real = np.zeros((count, length), dtype=np.float32)
         for row, some in enumerate(pieces):
             ids[row, : len(some)], real[row, : len(some)] = some, 1
-        # The hidden state (texts × tokens × dimensions); padding is ignored below.
+        # The hidden states (texts × tokens × dimensions); `ignored` and `real` mask the padding.
         state = _normalized(self._words[ids] + self._places[:length], self._begun)
         ignored = (real[:, None, None, :] - 1) * np.float32(1e9)
         for layer in self._layers:

@@ -1,6 +1,6 @@
 """Stored vectors: the table `vectors` of a database, and its copy in this process's memory. A
-vector is stored as 8-bit integers, scaled so that the largest absolute value is 127; only its
-direction has a meaning. Database triggers delete a vector together with its text.
+vector is stored as 8-bit integers, scaled so that the largest absolute value is 127, because only
+the direction matters. When a text is deleted or changed, database triggers delete its vector.
 """
 
 import json
@@ -23,7 +23,7 @@ KINDS = (RECORDS, OBSERVATIONS, EPISODES)
 LARGEST = 127.0
 # The number of rows converted to floats at a time; they fit into the processor's cache.
 CHUNK = 2048
-# SQL that joins vectors with the rows' public ids; CROSS, because ids are few and vectors many.
+# SQL joins from public ids to vectors. CROSS makes SQLite start with the ids, which are few.
 _OF_IDS = {
     RECORDS: "CROSS JOIN records AS r ON r.id = j.value CROSS JOIN vectors AS v ON v.row = r.seq",
     OBSERVATIONS: "CROSS JOIN vectors AS v ON v.row = j.value",
@@ -47,7 +47,7 @@ def unpacked(stored: Sequence[bytes]) -> Any:
 
 
 def of_ids(database: Database, kind: str, keys: Iterable[Any]) -> dict[Any, bytes]:
-    """Map keys to their vectors; keys are ids of records and turns, row numbers of observations."""
+    """Map keys to vectors; a key is the id of a record or turn, or an observation's row number."""
     rows = database.rows(
         f"SELECT j.value, v.vector FROM json_each(?) AS j {_OF_IDS[kind]} "
         "AND v.kind = ? AND v.model = ?",
@@ -60,7 +60,7 @@ class Matrix:
     """All vectors of a database, loaded for an exact search; `refresh` loads any new vectors."""
 
     def __init__(self) -> None:
-        # The highest `seq` loaded so far, and the number of rows that the table had then.
+        # The highest `seq` in the table at the last refresh, and the number of its rows.
         self._last = self._count = 0
         self._kinds = np.zeros(0, dtype=np.int8)
         self._rows = np.zeros(0, dtype=np.int64)
@@ -118,12 +118,13 @@ class Matrix:
 
 # Similarities are rounded, because their last digits (and so their order) differ by machine.
 DIGITS = 4
-# The mean of only a few texts is too similar to each, so this many zero vectors are included.
+# The mean of the texts is subtracted from each text. Because the mean of only a few texts is too
+# similar to each of them, it includes this many zero vectors.
 UNHEARD_TEXTS = 10
 
 
 def text_of(hit: models.Hit) -> str:
-    """Return the text of a hit as it is embedded; a record's text includes its reason."""
+    """Return the text of a hit for embedding; a record's text is followed by its reason."""
     return f"{hit.text} {hit.metadata.get('why') or ''}".rstrip()
 
 
@@ -131,7 +132,7 @@ def stored(databases: Sequence[Database], hits: Sequence[models.Hit]) -> dict[st
     """Map the ids of hits to their stored vectors; hits without a stored vector are left out."""
     by_id: dict[str, bytes] = {}
     for database in databases:
-        # For each table, a mapping from row keys to the hits' ids.
+        # The row keys to look up in each table, mapped to the ids of their hits.
         by_kind: dict[str, dict[Any, str]] = {}
         for hit in hits:
             source, _, key = hit.id.partition(":")
@@ -167,8 +168,8 @@ def _unit(rows: Any) -> Any:
 BATCH_ROWS, LAST = 64, (1 << 63) - 1
 # Only this many of the user's newest turns are embedded.
 MAX_TURNS = 20_000
-# SQL for the text of a row `t`. Observations made from a record are not embedded, because they
-# repeat the record's text.
+# SQL for the text to embed from a row `t`. EMBEDDED excludes observations that were copied from a
+# record, because they repeat the record's text.
 TEXTS = {RECORDS: "rtrim(t.what || ' ' || t.why)", OBSERVATIONS: "t.text", EPISODES: "t.text"}
 WHERE = {
     **EMBEDDED,
@@ -179,8 +180,8 @@ WHERE = {
 
 def embed_all(memory: Memory, model: Model, *, give_up_s: float) -> int:
     """Embed all rows of this memory's databases that lack a vector; return the number of embedded
-    rows. Stop when the monotonic clock reaches `give_up_s`. Raises TimeoutError if another process
-    is embedding, StoreUnavailable, OSError.
+    rows. Stop when the monotonic clock reaches `give_up_s`. Raises StoreUnavailable and OSError,
+    and TimeoutError if another process is embedding.
     """
     embedded = 0
     with lock(memory.settings):
@@ -203,7 +204,7 @@ def embed_all(memory: Memory, model: Model, *, give_up_s: float) -> int:
 
 
 def lock(settings: config.Settings) -> files.Locked:
-    """Return the lock that only one embedding process can acquire; update its file's time."""
+    """Return the exclusive lock for embedding; set its file's modification time to now."""
     path = os.path.join(settings.home, LOCK)
     if os.path.exists(path):
         os.utime(path)
@@ -211,7 +212,7 @@ def lock(settings: config.Settings) -> files.Locked:
 
 
 def _embed_some(database: Database, kind: str, model: Model, below: int) -> tuple[int, int]:
-    """Embed the newest rows with a key below `below`; return their number and lowest key."""
+    """Embed a batch of the newest rows with a key under `below`; return (count, lowest key)."""
     key = KEYS[kind]
     rows = database.rows(
         f"SELECT t.{key}, {TEXTS[kind]} FROM {kind} AS t LEFT JOIN vectors AS v ON v.kind = ? "

@@ -1,7 +1,7 @@
-"""Hook events handled in the MCP server of their session, whose interpreter is already running.
+"""Handling of hook events in the session's MCP server, where an interpreter is already running.
 
-`live_client` is the hook's side and documents the protocol. The socket in <home>/live is named
-after the Claude Code process that started this server and the hooks. A second server of the same
+`live_client` runs in the hook and documents the protocol. The socket in <home>/live is named after
+the Claude Code process that started both this server and the hooks. A second server of the same
 process waits until the first one has ended, and then binds a socket of the same name. A few threads
 accept connections, so that a hook learns at once that the server is busy. Events are handled one at
 a time, with databases that stay open between events. No error in an event ends the server.
@@ -24,12 +24,12 @@ THREADS = 4
 TURN_S = 0.025
 # Timeout in seconds for reading from a hook, because a hook sends without delay.
 SAY_S = 1.0
-# A hook revokes its event this many seconds after its time limit, at the latest after MAX_LIMIT_S.
+# A hook revokes its event SLACK_S after the event's time limit, or after MAX_LIMIT_S if earlier.
 SLACK_S, MAX_LIMIT_S = 0.2, 25.0
-# The shortest time limit of a prompt's event in seconds, however long its hook took to start.
+# Minimum time limit of a prompt's event in seconds, even if its hook took longer to start.
 LEAST_S = 1.0
 MAX_HEAD_BYTES = 4 << 20
-# If more bytes of a transcript are unread, the hook's own process reads it, so no prompt waits.
+# A transcript with more unread bytes is read in the hook's process, so that prompts need not wait.
 MAX_UNREAD_BYTES, MAX_TRANSCRIPTS = 512 << 10, 100
 # Events that the hook's own process handles, because they start other processes or take long.
 SELDOM = frozenset(("SessionStart", "Setup", "UserPromptExpansion"))
@@ -44,7 +44,7 @@ class Live:
     def __init__(self, settings: config.Settings) -> None:
         self._folder = os.path.join(settings.home, os.fsdecode(live_client.FOLDER))
         self._read: dict[str, int] = {}  # size of each transcript when it was last read
-        self._roots: dict[str, bool] = {}  # True for a hook's plugin folder if it is also ours
+        self._roots: dict[str, bool] = {}  # True if a hook's plugin folder is this server's folder
         self._turn, self._ready = threading.Lock(), threading.Event()
         self._warming = threading.Lock()
         self._socket: _socket.socket | None = None
@@ -82,7 +82,7 @@ class Live:
                     if self._bound == files.stamp(self._path):
                         files.remove(self._path)
             except OSError:
-                pass  # the next server in this home deletes the socket
+                pass  # another server will delete the remaining socket
             self._socket.close()
         self._turn.acquire(timeout=grace_s)
 
@@ -131,7 +131,7 @@ class Live:
                 return
 
     def _rehearse(self) -> None:
-        from shutil import rmtree  # imported after the MCP greeting
+        from shutil import rmtree  # imported after the MCP handshake
 
         try:
             # Delete the sample memories and sockets of servers that have ended.
@@ -230,7 +230,7 @@ class Live:
         process: int,
         nonce: str,
     ) -> None:
-        from memory_fabric.hooks import dispatcher, table  # the rehearsal has already imported both
+        from memory_fabric.hooks import dispatcher, table  # already loaded by sample events
         from memory_fabric.store.memory import HeldMemory, KeptMemory
 
         entry = table.HANDLERS.get(event.name)
@@ -246,7 +246,7 @@ class Live:
             return
 
         def is_revoked() -> bool:
-            """Return True if the hook has revoked its event; False also if the hook was killed."""
+            """Return True if the hook has cancelled this event, which a killed hook does not do."""
             try:
                 return connection.recv(1, _socket.MSG_PEEK) == live_client.REVOKED
             except OSError:
@@ -257,7 +257,7 @@ class Live:
             limit.is_revoked = is_revoked
             return limit
 
-        files.take_refused_files()  # discards the list of files refused in earlier events
+        files.take_refused_files()  # clear the list of files refused in earlier events
         kind = KeptMemory if is_reader else HeldMemory
         connection.settimeout(0.0)  # a check for a revocation must not wait
         outcome = dispatcher.answer(data, environ, limit_of=limit_of, memory_type=kind)
@@ -302,7 +302,7 @@ def _start(run: Callable[[], None], name: str) -> None:
 def _event(data: bytes, environ: Mapping[str, str]) -> events.Event | None:
     """Parse an event; return None if it is invalid or has no handler (the hook then logs it)."""
     from memory_fabric.errors import BadInput
-    from memory_fabric.hooks import dispatcher  # already imported by the rehearsal
+    from memory_fabric.hooks import dispatcher  # already loaded by sample events
 
     try:
         event = dispatcher.event_in(data, environ)
@@ -312,7 +312,7 @@ def _event(data: bytes, environ: Mapping[str, str]) -> events.Event | None:
 
 
 def _heard(connection: _socket.socket, reply: bytes) -> bytes:
-    """Send the reply; return the hook's response, UNHEARD if it has ended. Raises TimeoutError."""
+    """Send the reply; return the hook's answer, UNHEARD if the hook ended. Raises TimeoutError."""
     try:
         connection.sendall(reply)
     except ConnectionError:
@@ -353,7 +353,7 @@ TRANSCRIPT = [
 
 def rehearse(folder: str, root: str) -> None:
     """Handle sample events in a temporary memory, so that all code is loaded. Raises OSError."""
-    from shutil import rmtree  # imported after the MCP greeting
+    from shutil import rmtree  # imported after the MCP handshake
 
     from memory_fabric.hooks import dispatcher
     from memory_fabric.store import memory

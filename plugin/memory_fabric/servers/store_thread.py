@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from memory_fabric.errors import FabricError
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # an MCP server imports asyncio only after the greeting
+if TYPE_CHECKING:  # an MCP server imports this only after the handshake
     from memory_fabric.store.memory import Memory
 
 T = TypeVar("T")
@@ -25,21 +25,21 @@ Job = JobOf[Any]
 Done = Callable[[Any, BaseException | None], object]
 # Seconds after the last call until changes are written to the other tiers (such as MEMORY.md).
 IDLE_S = 1.0
-# Other tiers are written at most LATEST_S after a change; a mirrored file after MIRROR_S, because
-# other programs read it. If the last write took longer, the next one waits for that time instead.
+# Seconds from a change until other tiers are written (LATEST_S), or a graph file that other
+# programs read (MIRROR_S). If the last write took longer than that, its duration is used instead.
 LATEST_S, MIRROR_S = 5.0, 0.5
 # Seconds until another attempt to write a file that could not be written.
 RETRY_S = 5.0
-# A test of whether a job is still wanted; and a job, whether it writes, its callback, and its test.
+# `Wanted` tests whether a job is still needed. An `Item`: job, whether it writes, callback, test.
 Wanted = Callable[[], bool] | None
 Item = tuple[Job, bool, Done, Wanted]
 
 
 class StoreThread:
-    """A thread that runs queued jobs; it opens the memory for the first job, or in `begin`. If
-    `check` raises an error, every job fails with this error. If `moved(memory)` returns True, the
-    memory is reopened. With `answers_one`, for a process that handles one request at a time, each
-    read runs at once, in the calling thread.
+    """A thread that owns the memory and runs queued jobs; it opens the memory for the first job, or
+    in `begin`. `check` runs before each job, which fails if `check` raises an error. If
+    `moved(memory)` returns True, the memory is reopened. `answers_one` is for a process that
+    handles one request at a time: each read runs at once, in the calling thread.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class StoreThread:
         self._answers_one = answers_one
         self._memory: Memory | None = None
         self._changed = False
-        # Monotonic times at which other tiers must be written, and a mirrored file must be checked.
+        # Monotonic times to write tiers such as MEMORY.md, and to check a mirrored graph file.
         self._due_at: float | None = None
         self._look_at: float | None = None
         self._flush_took_s = 0.0
@@ -78,7 +78,7 @@ class StoreThread:
         read runs in the calling thread if no other job waits or runs, because two switches between
         threads cost more than most reads. Pass `at_once=False` for a read that takes long.
         """
-        import asyncio  # costs nothing: an event loop has already imported both
+        import asyncio  # already imported by the caller's event loop
         from concurrent.futures import Future
 
         memory, at_once = self._memory, at_once or self._answers_one
@@ -131,19 +131,19 @@ class StoreThread:
             self._memory.close()
 
     def _next(self) -> Item | None:
-        """Return the next job, None at the end. While waiting, write other tiers that are due."""
+        """Return the next job, None at the end. Meanwhile, write files like MEMORY.md if due."""
         while (wait_s := self._wait_s()) is not None:
             if wait_s > 0:
                 try:
                     return self._items.get(timeout=wait_s)
                 except Empty:
-                    wait_s = 0.0  # no call arrived in the meantime
+                    wait_s = 0.0  # no job arrived, so write now
             with self._free:
                 self._flush()
         return self._items.get()
 
     def _wait_s(self) -> float | None:
-        """Return the seconds until MEMORY.md and other tiers must be written; None if never."""
+        """Return the seconds until MEMORY.md and other files must be written; None if never."""
         now_s = time.monotonic()
         waits = [max(0.0, at - now_s) for at in (self._due_at, self._look_at) if at is not None]
         return min([*waits, *([IDLE_S] if self._changed else [])], default=None)
@@ -172,7 +172,7 @@ class StoreThread:
                 if self._memory.mirror is not None and self._memory.mirror.behind:
                     self._note_due(self._memory)
             except FabricError:
-                if not changes:  # a change may be queued, but a read would return old data
+                if not changes:  # changes can be queued, but reads would return old data
                     raise
             return job(self._memory), None
         except BaseException as error:  # noqa: BLE001 - it is raised where the job was asked
@@ -217,7 +217,7 @@ def renew(memory: Memory) -> None:
 
 
 def told(memory: Memory) -> list[str]:
-    """Print and return messages about opening the memory, such as a rebuild; then clear them."""
+    """Print, return and clear messages from opening the memory, for example about a rebuild."""
     sentences = list(memory.messages)
     memory.messages.clear()
     for sentence in sentences:
@@ -237,7 +237,7 @@ class Watch:
         self._store, self._tell = store, tell
         self._lock = threading.Lock()
         self._wanted = 0
-        self.told: Mark | None = None  # subscribers were notified of all changes up to this mark
+        self.told: Mark | None = None  # the last state that subscribers were notified of
         self._ended = threading.Event()
 
     def start(self, mark: Mark | None) -> None:

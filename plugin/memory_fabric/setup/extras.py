@@ -1,10 +1,10 @@
-"""Optional packages ("extras"), each kind in a folder, and the start of the embedding process.
+"""Optional packages ("extras"), each in its own folder, and the start of the embedding process.
 
     hook or server ── start_embedding_when_due() ──▶ semantic.measure, detached ──▶ table `vectors`
 
 `serve` installs its extra on first use; the command `semantic on` installs the semantic extra. A
 folder is filled under a temporary name and then renamed, so that other processes never see it
-incomplete. This module imports no extra itself, because hooks use the module after their reply.
+incomplete. This module imports no extra itself: hooks use it too, after they have replied.
 """
 
 import os
@@ -24,11 +24,11 @@ from memory_fabric.store.files import Locked, names_in
 
 UNFINISHED = "unfinished-"
 SEMANTIC = "semantic"
-# The embedding process's lock file in the home; its modification time is when the process started.
+# The embedding process's lock file; its modification time is when the process was last started.
 LOCK = "embedding.lock"
 # Minimum seconds between two starts, because loading the model takes half a second of CPU time.
 EVERY_S = 30.0
-# For each table, an SQL condition for the rows `t` that need a vector; KEYS has the key columns.
+# By table: an SQL condition for the rows (`t`) to embed; in KEYS, the name of their key column.
 EMBEDDED = {
     "records": "t.status = 'active'",
     "observations": "t.record = ''",
@@ -109,7 +109,7 @@ def _fill(folder: str, lock: str) -> None:
             install_packages.fetch(lock, tools, prepare, scratch, target=target)
         with open(os.path.join(target, MARKER), "w", encoding="utf-8"):
             pass
-        shutil.rmtree(folder, ignore_errors=True)  # without a marker, no process uses it
+        shutil.rmtree(folder, ignore_errors=True)  # incomplete, so no process uses it
         os.rename(target, folder)
     except install_packages.InstallationFailed as error:
         reason, remedy = install_packages.explained(str(error))

@@ -1,11 +1,11 @@
-"""The process that installs packages; no other code downloads anything from a package index.
+"""Installation of packages; no other module downloads anything from a package index.
 
     packages.start ─▶ main(), detached, by the bare interpreter (-I -S)
     extras.install ─▶ fetch()
 
 Only the wheels in a lock file are installed, each verified by its hash: no package's code is run,
 and no other package is added. pip and uv read the user's configuration files. They also get the
-environment variables for access to an index, except those that the project's client settings set.
+environment variables for access to an index, unless the project's .claude/settings*.json set them.
 """
 
 import json
@@ -77,7 +77,7 @@ def install(data_dir: str, plugin_root: str, lock: int) -> None:
     if not environment:
         return
     for path in packages.half_installed(data_dir):
-        # A killed attempt left it: no other process has the lock.
+        # This was left by a killed installer: no other can be running, as this one has the lock.
         shutil.rmtree(path, ignore_errors=True)
     base = packages.base_interpreter()
     try:
@@ -106,10 +106,10 @@ def install(data_dir: str, plugin_root: str, lock: int) -> None:
         try:
             _write(path, json.dumps(failure), beside=f"{os.path.basename(path)}.{os.getpid()}")
         except OSError:
-            pass  # such as a full disk; the next session will retry at once
+            pass  # the disk may be full; without the file, the next session retries at once
     else:
         packages.unlink(packages.error_file(data_dir))
-        for name in os.listdir(data_dir):  # environments of other releases or interpreters
+        for name in os.listdir(data_dir):  # delete environments of other releases or interpreters
             path = os.path.join(data_dir, name)
             if name.startswith("env-") and path != environment and not packages.held(path):
                 packages.unlink(os.path.join(path, MARKER))
@@ -124,7 +124,7 @@ def install(data_dir: str, plugin_root: str, lock: int) -> None:
 
 
 class Tools:
-    """A runner of pip, uv and venv; it works in the folder of `log`, to which their output goes."""
+    """A runner of pip, uv and venv in the folder of `log`, the file that receives their output."""
 
     def __init__(self, log: BinaryIO, *locks: int) -> None:
         # On Windows, pip and uv do not inherit the lock; it is released when this process ends.
@@ -140,7 +140,7 @@ class Tools:
         try:
             code = subprocess.run(
                 command,
-                # Not the project, whose pyproject.toml or uv.toml could have an effect
+                # Not the project's folder: its pyproject.toml or uv.toml could change the result
                 cwd=os.path.dirname(self._log.name),
                 env=self._environ,
                 stdin=subprocess.DEVNULL,
@@ -189,7 +189,7 @@ def fetch(
             prepare()
             tools.run([tools.uv, "pip", "install", "--python", python or base, *options])
         except InstallationFailed:
-            pass  # its output is in the log; pip is tried next
+            pass  # uv's output is in the log; pip is tried next
         else:
             return
     prepare()
@@ -209,7 +209,7 @@ def tool_environment(environ: Mapping[str, str]) -> dict[str, str]:
     stated = _set_by_project(environ)
 
     def is_kept(name: str) -> bool:
-        # Variables with an index's credentials also begin with UV_INDEX.
+        # UV_INDEX_<NAME>_PASSWORD, for example, is a credential for an index.
         if name in REACHING_VARIABLES or name.startswith("UV_INDEX"):
             return name not in stated
         return name not in FOREIGN_VARIABLES and not name.startswith(("PIP_", "UV_"))
@@ -222,7 +222,7 @@ def tool_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _set_by_project(environ: Mapping[str, str]) -> set[str]:
-    """Return the names of variables that the project's settings set; if unreadable, all names."""
+    """Return the variables that the project's .claude settings set; all if they are unreadable."""
     names: set[str] = set()
     project = _project(environ)
     for file in ("settings.json", "settings.local.json") if project else ():
@@ -244,7 +244,7 @@ def _set_by_project(environ: Mapping[str, str]) -> set[str]:
 
 
 def _project(environ: Mapping[str, str]) -> str:
-    """Return the project's folder, which is not trusted; '' if the user's home is inside it."""
+    """Return the project's folder, which is not trusted; '' if it contains the user's home."""
     try:
         project = os.path.realpath(environ.get("CLAUDE_PROJECT_DIR") or os.getcwd())
     except OSError:

@@ -7,8 +7,9 @@ The scripts of a virtual environment contain absolute paths, so it is created un
 The marker `.complete` is written after all other files have reached the disk. An environment
 without the marker is left over from a failed attempt; the next installation deletes it.
 
-The starting process acquires `install.lock` without waiting. The child, pip and uv inherit the
-lock, released when the last of them ends. On Windows, the child acquires it (see TAKES_IT).
+The process that starts the installer acquires `install.lock` without waiting. The installer, pip
+and uv inherit it; it is released when the last of them ends. On Windows, the installer acquires it
+(TAKES_IT).
 
 bin/memory-fabric runs this file as a script with the bare interpreter (`python -I -S packages.py
 --run`), so modules other than `os` and `sys` are imported late.
@@ -29,7 +30,7 @@ SIZE_MB = 8
 NOT_STARTED, ANOTHER_RUNS = 0, -1
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PYTHON_TAG = f"{sys.implementation.cache_tag}{getattr(sys, 'abiflags', '')}"
-# Passed in place of a lock's descriptor if the installer must acquire the lock itself.
+# Passed instead of the descriptor of a lock: the installer must acquire the lock itself.
 TAKES_IT = -1
 ENTRY = (
     "import sys; sys.path.insert(0, sys.argv[1]); sys.argv[:2] = ['memory-fabric'];"
@@ -60,7 +61,7 @@ def python_in(environment: str, system: str = os.name) -> str:
 
 
 def start(data_dir: str, plugin_root: str) -> bool:
-    """Install missing packages in a detached process; return True if this process was started."""
+    """Start a detached process that installs missing packages; return True if it was started."""
     return _start(data_dir, plugin_root, insist=False) > 0
 
 
@@ -70,15 +71,15 @@ def start_again(data_dir: str, plugin_root: str) -> bool:
 
 
 def wait(data_dir: str, plugin_root: str, timeout_s: float, *, insist: bool = False) -> str | None:
-    """Install missing packages and wait; return the Python that has the packages, or None."""
-    import time  # imported late: hooks never wait
+    """Install missing packages and wait for them; return the Python that has them, or None."""
+    import time  # imported late: hooks never call this function
 
     deadline_s = time.monotonic() + timeout_s
     while True:
         python = environment_python(data_dir, plugin_root)
         if python is not None:
             return python
-        # With `insist`, the first attempt ignores that another one has just failed.
+        # With `insist`, the first attempt is made even if an installation has just failed.
         child = _start_and_reap(data_dir, plugin_root, insist=insist)
         insist = insist and child <= 0
         if child == NOT_STARTED:
@@ -91,7 +92,7 @@ def wait(data_dir: str, plugin_root: str, timeout_s: float, *, insist: bool = Fa
 def _start_and_reap(data_dir: str, plugin_root: str, *, insist: bool) -> int:
     child = _start(data_dir, plugin_root, insist=insist)
     if child > 0 and os.name == "posix":
-        os.waitpid(child, 0)  # the installer's parent ends at once
+        os.waitpid(child, 0)  # reap the first process: it ends at once, after a fork
     return child
 
 
@@ -119,13 +120,13 @@ def remembered_file(data_dir: str) -> str:
 
 
 def folder_of(kind: str, data_dir: str, plugin_root: str) -> str:
-    """Return the folder of a kind of packages for this Python; '' if there is no lock file.
+    """Return the folder of these packages for this Python; '' if there is no lock file.
 
-    The kind is "env" (the command line's environment) or that of an extra.
+    `kind` is "env" (the command line's environment) or the name of an extra.
     """
     import zlib  # faster to import than hashlib, and sufficient here
 
-    # An empty path means the current folder: its files would then decide what is installed.
+    # Refuse empty paths: they mean the current folder, whose files would decide what is installed.
     if not data_dir or not plugin_root:
         return ""
     interpreter = f"{base_interpreter()} {PYTHON_TAG}" if kind == "env" else ""
@@ -144,13 +145,13 @@ def base_interpreter() -> str:
 
 
 def lock_file(kind: str, plugin_root: str) -> str:
-    """Return the path of the lock file that pins the versions of a kind of packages."""
+    """Return the path of the lock file, which pins the versions of these packages."""
     name = "requirements" if kind == "env" else kind
     return os.path.join(os.path.abspath(plugin_root), "plugin", f"{name}.lock")
 
 
 def _start(data_dir: str, plugin_root: str, *, insist: bool) -> int:
-    """Start the installer if due; return its parent's process id, NOT_STARTED or ANOTHER_RUNS."""
+    """Start the installer if due; return its first process's id, NOT_STARTED or ANOTHER_RUNS."""
     if not _is_due(data_dir, plugin_root, insist):
         return NOT_STARTED
     try:
@@ -163,7 +164,7 @@ def _start(data_dir: str, plugin_root: str, *, insist: bool) -> int:
         # Check again: another process may have finished or failed before the lock was acquired.
         if not _is_due(data_dir, plugin_root, insist):
             return NOT_STARTED
-        unlink(error_file(data_dir))  # of an earlier attempt
+        unlink(error_file(data_dir))  # the error of an earlier attempt
         folders = os.path.abspath(data_dir), os.path.abspath(plugin_root)
         python = base_interpreter()
         command = [python, "-I", "-S", "-c", INSTALLER, SOURCE, *folders]
@@ -245,7 +246,7 @@ def _is_due(data_dir: str, plugin_root: str, insist: bool) -> bool:
         age_s = time.time() - os.stat(error_file(data_dir)).st_mtime
     except OSError:
         return True
-    # A failure with another release or interpreter, which has another folder, does not count.
+    # Ignore a failure of another release or interpreter, whose environment has another folder.
     same = _read_error(data_dir).get("environment") == os.path.basename(folder)
     return insist or not (same and 0 <= age_s < BACK_OFF_S)
 
@@ -272,7 +273,7 @@ def run(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
     # argv[0] must be absolute, because Python uses it to find its virtual environment.
     command = [python, *options, "-c", ENTRY, source, *arguments]
     try:
-        if os.name != "posix":  # exec on Windows does not wait
+        if os.name != "posix":  # on Windows, a shell would not wait after exec
             return run_and_wait(command)
         os.execv(python, command)
     except OSError as error:
@@ -303,7 +304,7 @@ def _awaited(data_dir: str, plugin_root: str) -> str | None:
         _say(f"installing the packages of the commands, once ({size}) ...")
     python = wait(data_dir, plugin_root, COMMAND_WAIT_S, insist=True)
     if python is None:
-        reason = last_error(data_dir)  # read this first: a failed installer may still be ending
+        reason = last_error(data_dir)  # read before is_running(): a failed installer may still run
         if not reason and is_running(data_dir):
             _say(f"not ready after {COMMAND_WAIT_S} s; it continues, try again in a minute.")
         else:
@@ -327,7 +328,7 @@ def hold(environment: str) -> None:
         file_lock.take(marker, shared=True)
         os.set_inheritable(marker, True)
     except OSError:
-        return  # the environment is being deleted; starting the program will report this
+        return  # it is being deleted, so starting its Python will fail
 
 
 def held(environment: str) -> bool:

@@ -28,7 +28,7 @@ KINDS = ("project", "user")
 
 
 class Mirror(Protocol):
-    """The interface for mirroring the graph to `MEMORY_FILE_PATH` (store.graph_file.mirror)."""
+    """Interface to mirror the graph to the file $MEMORY_FILE_PATH (see store.graph_file.mirror)."""
 
     path: str
     behind: bool
@@ -52,7 +52,7 @@ class BaseMemory:
         self.batch = ""
         # A callback that receives (steps done, steps in total) while a database is rebuilt.
         self.progress: Callable[[int, int], object] | None = None
-        # The home folder and project id whose switches (`memory-fabric off` and `on`) apply.
+        # The home folder and project id for which `memory-fabric off` and `on` switch memory.
         self.switched_by = (settings.home, project.id if project else "")
         # The domains that this memory shows; None means all domains.
         self.domains: tuple[str, ...] | None = None
@@ -61,7 +61,7 @@ class BaseMemory:
 
     @property
     def whole(self) -> BaseMemory:
-        """Return the full memory that this view restricts, or this memory if it is not a view."""
+        """Return the memory with all domains: the one behind this view, or this memory itself."""
         return self
 
     def path_of(self, kind: str) -> str:
@@ -88,7 +88,7 @@ class BaseMemory:
             return database
         if database is not None:
             del self._open[kind]
-            # If the file (but not its folder) was removed or replaced, journal its last operations.
+            # If only the file was removed or replaced, append its last operations to the journal.
             if not database.is_current() and os.path.isdir(os.path.dirname(database.path)):
                 from memory_fabric.store import journal  # imported only if a file was removed
 
@@ -133,9 +133,10 @@ class BaseMemory:
             self.failures.append(what)
 
     def write(self, kind: str, payload: Payload, by: Provenance, *, store: str = "") -> Json:
-        """Apply a change durably and return its result; if it was only queued, `{"queued": True}`.
-        `store` is "project" or "user"; if empty, entities are changed in the database that contains
-        them. Raises NotFound, BadInput, or StoreUnavailable if not even queueing was possible.
+        """Apply a change durably and return its result, or `{"queued": True}` if the database
+        cannot be written. `store` is "project" or "user"; if empty, entities are changed in the
+        database that contains them. Raises NotFound, BadInput; StoreUnavailable if queueing fails,
+        too.
         """
         operation = self.operation(kind, payload, by, store or KINDS[0])
         # Imported late, because recall writes nothing.
@@ -198,7 +199,7 @@ class BaseMemory:
 
     def _opened(self, path: str, kind: str, create: bool) -> Database | None:
         if os.path.lexists(path):
-            expect_file(path)  # a pipe or device can be neither opened nor rebuilt
+            expect_file(path)  # a pipe or device must not be opened or rebuilt
         is_gone = is_lost(path, self.journal_of(kind))
         if self._repair and (is_gone or is_suspect(path)):
             return self._rebuilt(path, kind)
@@ -240,7 +241,7 @@ class BaseMemory:
             from memory_fabric.store.home import signing
 
             self.fail(f"graph ({operation.store}): {error}")
-            if write.is_local(operation):  # a queued operation might outlive its session
+            if write.is_local(operation):  # only for this session, which the queue might outlive
                 raise
             # If the disk of the home folder is full, the project's disk may still have space.
             folders = [self.queue_folder(kind) for kind in (operation.store, "user", "project")]

@@ -18,8 +18,8 @@ from memory_fabric.store.home import launch_marks
 
 # Milliseconds to wait for another writer's lock; a hook waits no longer than its event allows.
 BUSY_MS = 5000
-# For `prioritize_writes`: seconds between attempts to get the lock, and the size of the write-ahead
-# log, in pages, at which this process check-points it.
+# For `prioritize_writes`: seconds between attempts to get the lock, and the number of pages in the
+# write-ahead log after which this process writes a checkpoint.
 ASK_S, PAGES_OF_OTHERS = 0.0005, 16_000
 # The key of a temporary row in `meta` that is written to test if the database is writable.
 PROOF = "proof"
@@ -57,19 +57,19 @@ class Database:
         self.read_only = False
         # True for a connection to a copy in memory, which does not see later changes of the file.
         self.is_copy = False
-        # True if views hide some rows (store.scoped_memory).
+        # True if temporary SQL views hide the rows of some domains (store.scoped_memory).
         self.is_scoped = False
         # The reason why the database is read-only for now; the next use tries to open it again.
         self.stopgap = ""
         self.synchronous = ""
-        # True if commits need not be durable, because a later, durable commit completes the batch.
+        # True while commits need not be durable, because a later commit of the same work will be.
         self.waits_for_last = False
         # A cache of the whole graph, with the file's state when it was read (graph.read_if_small).
         self.kept: tuple[tuple[int, int], Graph | None] | None = None
-        # True if this class polls for the write lock itself (`prioritize_writes`).
+        # True if transactions poll for the write lock instead of using SQLite's timeout.
         self.prioritized = False
         self.busy_ms = -1
-        # For `commit_held`: whether commits are postponed, how many, and if one must be durable.
+        # For `commit_held`: if commits are postponed, how many so far, and if any must be durable.
         self.held, self.held_parts, self.held_durable = False, 0, False
         self._file = _identity(path)
 
@@ -125,7 +125,7 @@ class Database:
             connection.execute("DELETE FROM meta WHERE key = ?", (PROOF,))
 
     def commit_held(self, mark: str, value: str) -> None:
-        """Commit postponed changes; save (mark, value) in table `meta`. Raises StoreUnavailable."""
+        """Commit the event's held changes, and set `mark` in `meta`. Raises StoreUnavailable."""
         connection, durable = self.connection, self.held_durable
         self.held_parts, self.held_durable = 0, False
         if not connection.in_transaction:  # SQLite rolled all changes back after an error
@@ -167,7 +167,7 @@ class Transaction:
         if not self.database.is_current():
             problem = f"{self.database.path} was removed or replaced."
             raise StoreUnavailable(self.database.path, problem, remedy="Run memory-fabric repair.")
-        # A read-only connection may lead to a copy in memory, where changes would be lost.
+        # A read-only database may be a copy in memory (`is_copy`), whose changes would be lost.
         if self.database.read_only:
             problem = self.database.stopgap or f"{self.database.path} cannot be written."
             remedy = "" if self.database.stopgap else "Check its permissions."
@@ -179,7 +179,7 @@ class Transaction:
                 deadline.current().check("a change")
                 connection.execute("SAVEPOINT part")
                 return connection
-            # NORMAL suffices if the changes need not be durable and there is a write-ahead log.
+            # With a write-ahead log, `synchronous = NORMAL` suffices for changes that may get lost.
             level = "FULL" if self.durable else "NORMAL"
             if self.database.synchronous != level:
                 (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
@@ -237,7 +237,7 @@ class Transaction:
                 limit.lock_s -= time.monotonic() - began
                 raise
             return
-        # Restore the timeout after BEGIN: without a write-ahead log, COMMIT waits for readers.
+        # Only BEGIN polls. COMMIT needs the timeout: without a write-ahead log, it awaits readers.
         (before,) = connection.execute("PRAGMA busy_timeout").fetchone()
         connection.execute("PRAGMA busy_timeout = 0")
         give_up = time.monotonic() + BUSY_MS / 1000
@@ -256,9 +256,9 @@ class Transaction:
 
 
 def open_database(path: str, kind: str, *, create: bool, busy_ms: int = BUSY_MS) -> Database | None:
-    """Open the database at `path` and migrate it to the latest schema; if it is missing, `create`
-    it or return None. When the current deadline passes, queries are interrupted, but migrations are
-    not. A hurried event starts no migration. Raises StoreUnavailable, DeadlinePassed.
+    """Open a database and migrate it to the latest schema; if it is missing, `create` it or return
+    None. The current deadline interrupts queries, but no migration. While the user waits for a hook
+    (`hurried`), an old schema raises StoreUnavailable. Raises StoreUnavailable, DeadlinePassed.
     """
     if not os.path.exists(path):
         if not create:
@@ -283,7 +283,7 @@ def open_database(path: str, kind: str, *, create: bool, busy_ms: int = BUSY_MS)
 
 
 def open_to_look(path: str, kind: str) -> Database | None:
-    """Open a database read-only, without migrating it; return None if the file is missing."""
+    """Open a database read-only, even with an old schema; return None if the file is missing."""
     if not os.path.exists(path):
         return None
     expect_file(path)
@@ -341,7 +341,7 @@ def mark_suspect(path: str) -> None:
     try:
         os.close(os.open(path + SUSPECT, os.O_CREAT | os.O_WRONLY, 0o600))
     except OSError:
-        return  # read-only folder: any process that can repair the database will see the damage
+        return  # read-only folder: a process that can repair the file finds the damage itself
 
 
 def is_suspect(path: str) -> bool:
@@ -350,14 +350,14 @@ def is_suspect(path: str) -> bool:
 
 
 def translated(path: str, error: sqlite3.Error | OSError) -> StoreUnavailable | DeadlinePassed:
-    """Convert an error of SQLite or the disk to our own. Raises KeyboardInterrupt after Ctrl-C."""
+    """Convert a SQLite or disk error to this package's. Raises KeyboardInterrupt after Ctrl-C."""
     name, limit = getattr(error, "sqlite_errorname", "") or "", deadline.current()
     if name.startswith("SQLITE_INTERRUPT"):
         if not limit.is_limited:
             raise KeyboardInterrupt
         return DeadlinePassed("The time for this event was over.")
     if name.startswith(_BUSY) and limit.is_limited:
-        limit.lock_s = 0.0  # the event has waited for a lock once; do not wait again
+        limit.lock_s = 0.0  # an event waits for a lock only once
     for beginnings, kind, sentence, remedy in _ERRORS:
         if name.startswith(beginnings):
             return kind(path, sentence.format(path=path, error=error), remedy=remedy)
@@ -391,7 +391,7 @@ def _connected(path: str, kind: str, busy_ms: int, *, read_only: bool = False) -
             except sqlite3.OperationalError:  # the write-ahead log is not readable
                 connection.close()
                 connection = None
-        if connection is None:  # open the file without its write-ahead log
+        if connection is None:  # there is no readable write-ahead log
             address += "&immutable=1"
             connection = sqlite3.connect(address, uri=True, check_same_thread=False)
     except sqlite3.Error as error:

@@ -1,8 +1,8 @@
 """Files other than databases: locks, atomic replacement, owner-only modes, tolerant reading.
 
-A path may lead anywhere: into a cloned repository, through a link, to a pipe. Therefore only
-regular files are opened, opening never blocks, and every reader has a size limit. Locks use the
-same system calls as the filelock package, so that hooks and server exclude each other.
+A path may come from a cloned repository, and be a link or a pipe. Therefore only regular files are
+opened, opening never blocks, and every reader has a size limit. Locks use the same system calls as
+the filelock package, so that hooks and server exclude each other.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from memory_fabric.ids import checksum
 LOCK_POLL_S = 0.005
 Stamp = tuple[int, int, int] | None
 Content = bytes | Iterable[bytes]
-# A link in a cloned repository must not redirect writes to another file of the user.
+# Do not write through a link in a cloned repository, which may lead to another file of the user.
 NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 # Windows only: without this flag, each line feed would be written as two characters.
 BINARY = getattr(os, "O_BINARY", 0)
@@ -30,13 +30,13 @@ BINARY = getattr(os, "O_BINARY", 0)
 NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | BINARY
 # Retries on Windows, which cannot replace a file that another process (a virus scanner) has open.
 REPLACE_TRIES, REPLACE_POLL_S = 20, 0.01
-# Arguments of renameat2 on Linux: paths are relative to the current folder; exchange two files.
+# For renameat2 on Linux: resolve paths in the current folder, and exchange two files.
 AT_FDCWD, RENAME_EXCHANGE = -100, 2
 # Constants of the `stat` module, copied because importing it takes time.
 FILE_KIND, REGULAR, LINK = 0o170000, 0o100000, 0o120000
-# Size limits for reading: files written by people, and files to which this package appends.
+# Maximum sizes to read: of files that people write, and of files that this package appends to.
 DEFAULT_MAX_BYTES, MAX_LINES_BYTES = 8 << 20, 64 << 20
-# Longer lines are cut to this size, which makes their JSON invalid.
+# Longer lines are cut to this size, and then count as invalid JSON.
 MAX_LINE_BYTES = 4 << 20
 CHUNK_BYTES = 256 << 10
 # The maximum number of refused files recorded per thread until `take_refused_files` is called.
@@ -69,8 +69,8 @@ class TooLarge(Refused):
 
 class Locked:
     """An exclusive lock on `path` for a `with` block. Raises OSError, or TimeoutError after
-    `timeout_s` seconds or at the end of the event's time. The lock file is never deleted: a process
-    that waits for a deleted file does not exclude one that creates a new file.
+    `timeout_s` seconds or at the end of the event's time. The lock file is never deleted, because
+    one process could then lock the deleted file while another locks a new one.
     """
 
     def __init__(self, path: str, timeout_s: float = 5.0) -> None:
@@ -103,7 +103,7 @@ class Locked:
 
 
 def lock_path(home: str, path: str) -> str:
-    """Return a path in home for the lock of a file whose own folder must not get a lock file."""
+    """Return a path in home for the lock of a file, to keep lock files out of the file's folder."""
     return os.path.join(home, "locks", f"{checksum(os.path.realpath(path)):08x}.lock")
 
 
@@ -135,7 +135,7 @@ def backups_of(path: str) -> str:
 
 
 def is_own_file(path: str) -> bool:
-    """Return True if the path itself is a regular file, not a link to one."""
+    """Return True for a regular file, but False for a link to one."""
     try:
         return os.lstat(path).st_mode & FILE_KIND == REGULAR
     except OSError:
@@ -191,7 +191,7 @@ def read_text(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> str | None:
 
 
 def read_toml(path: str) -> dict[str, Any]:
-    """Return a TOML file's tables; {} if it is missing. Raises ValueError, or like `read_bytes`."""
+    """Return a TOML file's tables; {} if missing. Raises ValueError, and errors of `read_bytes`."""
     text = read_text(path)
     if text is None:
         return {}
@@ -254,7 +254,7 @@ def lines_in(
 
 
 def read_lines(path: str) -> tuple[list[dict[str, Any]], list[int]]:
-    """Return a JSONL file's objects, and numbers of invalid lines. Raises as `read_bytes` does."""
+    """Return a JSONL file's objects, and the numbers of invalid lines. Raises TooLarge, OSError."""
     numbered = list(_objects_in(path, MAX_LINES_BYTES))
     objects = [value for _, value in numbered if value is not None]
     return objects, [number for number, value in numbered if value is None]
@@ -299,9 +299,9 @@ def write_atomic(
 ) -> bool:
     """Replace the file's content atomically and keep its mode; return True if it was replaced. A
     link to a regular file of the same user is followed, because users link their settings. Large
-    content may be passed as an iterable. `still` is called with the path of the file to be
-    replaced; if it returns False, nothing is changed. If not `durable`, a power failure may undo
-    the replacement. Raises NotRegular, OSError.
+    content may be passed as an iterable. `still` is called with the path of the old file; if it
+    returns False, the old file is kept. If not `durable`, a power failure may undo the replacement.
+    Raises NotRegular, OSError.
     """
     target, own_mode = _replaceable(path)
     make_folder(os.path.dirname(target))
@@ -327,9 +327,9 @@ def write_atomic(
                 is_replaced = still(beside)
             finally:
                 if not is_replaced:
-                    # Another program replaced the file after the check: put its version back.
+                    # Another program changed the file after the check: restore its version.
                     _swap(beside, target)
-                    if stamp(beside) != ours:  # it replaced ours, too: its newer version counts
+                    if stamp(beside) != ours:  # it wrote once more: keep its newest version
                         _swap(beside, target)
             remove(beside)
             return is_replaced
@@ -356,7 +356,7 @@ def sync_folder(folder: str) -> None:
 
 
 def _swap(one: str, other: str) -> bool:
-    """Exchange two files in one step; return False if one is missing, or on other systems."""
+    """Exchange two files atomically; return False if one is missing, or if this is not Linux."""
     if sys.platform != "linux":
         return False
     try:
@@ -370,7 +370,7 @@ def _swap(one: str, other: str) -> bool:
 
 
 def _replace(beside: str, target: str, tries: int) -> None:
-    """Rename a file over another; retry briefly if the system denies it. Raises OSError."""
+    """Rename `beside` to `target`; on PermissionError, retry briefly. Raises OSError."""
     for tries_left in reversed(range(tries)):
         try:
             os.replace(beside, target)
@@ -398,7 +398,7 @@ def expect_regular(*paths: str) -> None:
 
 
 def append_lines(path: str, objects: Iterable[Mapping[str, Any]]) -> None:
-    """Append JSON lines durably, after ending an unfinished last line. Raises OSError."""
+    """Append JSON lines durably. If the last line lacks its line feed, add it. Raises OSError."""
     lines = "".join(map(json_line, objects))
     if not lines:
         return
@@ -434,7 +434,7 @@ def skip_line(stream: BinaryIO) -> None:
 
 
 def _replaceable(path: str) -> tuple[str, int | None]:
-    """Return the resolved path and the file's mode (None: missing). Raises NotRegular, OSError."""
+    """Return a file's real path, and its mode (None if missing). Raises NotRegular, OSError."""
     target = os.path.realpath(path)
     try:
         status = os.stat(target)
@@ -464,7 +464,7 @@ def write_all(handle: int, data: bytes) -> None:
 
 
 def as_address(path: str, separator: str = os.sep) -> str:
-    """Escape a path for SQLite's `file:` URI; `separator` is the system's path separator."""
-    if separator == "\\":  # SQLite expects the form /C:/Users
+    """Escape a path for SQLite's `file:` URI; the `separator` tells if it is a Windows path."""
+    if separator == "\\":  # SQLite needs C:\Users as /C:/Users
         path = "/" + path.replace("\\", "/").lstrip("/")
     return path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")

@@ -1,4 +1,4 @@
-"""Tier 2: decisions.jsonl and the queue in the project folder, operations.jsonl in home.
+"""The journals decisions.jsonl (project folder) and operations.jsonl (home), and the write queue.
 
 Each line is a JSON object with an id, so reading a line twice changes nothing. The queue has one
 file per operation. A file is created under a temporary name and then renamed, which needs no lock.
@@ -33,15 +33,16 @@ DRAIN_LOCK = CLAIMED + ".lock"
 BAD = "graph-queue.bad.jsonl"
 # The new name of a queue file that this home did not write, or that is too large.
 REFUSED = "graph-queue.refused.jsonl"
-# The maximum size of a queue and of one operation; if it is exceeded, the next queue is tried.
+# Maximum sizes of a queue and of one operation. If exceeded, the queue of another folder is tried.
 MAX_QUEUE_BYTES, MAX_LINE_BYTES = files.MAX_LINES_BYTES, files.MAX_LINE_BYTES
-# A larger queue file is read only if one of its first lines has this home's signature.
+# A queue file above this size is read only if one of its first lines has this home's signature.
 MAX_UNSIGNED_BYTES, MAX_HEAD_LINES = 256 << 10, 1000
 OPERATIONS = "operations.jsonl"
 BATCH = 500
 # The size limit of a journal in home, which grows by 130 MB per million observations.
 MAX_JOURNAL_BYTES = 4 << 30
-# SQL condition that excludes session records (private, decision 0043) and instructions (own file).
+# SQL condition for the records in a journal. It excludes session records, which are private
+# (decision 0043), and instructions, which have their own file.
 _JOURNALLED = (
     "status = 'active' AND scope <> 'local' AND type <> 'session' AND source <> ? "
     "AND json_extract(body, '$.evidence.instructions') IS NULL"
@@ -108,9 +109,9 @@ def is_ours(name: str) -> bool:
 
 
 def drain(folder: str, key: bytes, apply: Callable[[Operation], object]) -> int:
-    """Apply the queued operations and return their count; each is removed after its commit. Anyone
-    may have committed a queue to the repository, so only lines with this home's signature are
-    applied. Other lines, and operations that raise NotFound or BadInput, are moved to
+    """Apply the queued operations and return their count; each is removed from the queue after its
+    commit. Only lines with this home's signature are applied, because a repository may contain a
+    queue by anyone. Other lines, and operations that raise NotFound or BadInput, are moved to
     `graph-queue.bad.jsonl`; a large file without any signed line is moved as a whole. Other errors
     propagate, and the remaining operations stay queued. Does nothing while another process drains.
     """
@@ -138,10 +139,10 @@ def has_unexported(db: Database) -> bool:
 def export(
     db: Database, journal_path: str, folder: str, on_decisions: Note = None, *, words: bool = True
 ) -> int:
-    """Append all operations that the journal lacks, and return their count. The current state of
-    each changed record is appended to decisions.jsonl in `folder`, and passed to `on_decisions`.
-    Without `words`, the user's quotations are omitted, because git shares the file. A crash may
-    write lines twice, but readers use only the last line of each id.
+    """Append the operations that operations.jsonl lacks to it, and return their count. Append the
+    current state of each changed record to decisions.jsonl in `folder`, and pass these lines to
+    `on_decisions`. Without `words`, omit quotations, because git shares the file. A crash may write
+    lines twice, but readers use only the last line of each id.
     """
     total = 0
     unexported = f"{_OPERATIONS} WHERE journaled = 0 ORDER BY seq LIMIT ?"
@@ -166,13 +167,13 @@ def export(
 
 
 def rescue(db: Database, operations_path: str) -> None:
-    """Append the operations that the journal lacks, read from a database whose file was removed."""
+    """Append the operations that the journal lacks, from an open database whose file is gone."""
     rows = db.rows(f"{_OPERATIONS} WHERE journaled = 0 ORDER BY seq")
     files.append_lines(operations_path, [_line(db.kind, row) for row in rows])
 
 
 def without_words(line: Payload) -> Json:
-    """Return a record's line without quotations, except the user's if the record was released."""
+    """Return a record's line without quotations, but keep the user's if it may be shared."""
     evidence = line.get("evidence")
     if not isinstance(evidence, dict) or WORDS.isdisjoint(evidence):
         return dict(line)
@@ -184,8 +185,8 @@ def without_words(line: Payload) -> Json:
 def restore(
     db: Database, operations_path: str, folder: str, journals: Sequence[str], *, words: bool = True
 ) -> int:
-    """Append to decisions.jsonl in `folder` the records that are in none of the `journals`, and
-    rewrite a lost operations journal; return the count of lines. Raises OSError, StoreUnavailable.
+    """Append the records that are in none of the `journals` to decisions.jsonl in `folder`; write a
+    lost operations.jsonl again. Return the count of lines. Raises OSError, StoreUnavailable.
     """
     missing = [r for id_ in missing_records(db, journals) for r in _own_records(db.connection, id_)]
     if missing:
@@ -221,7 +222,7 @@ def _line(store: str, row: tuple[Any, ...]) -> Json:
 
 
 def _decisions(c: Connection, row: tuple[Any, ...], line: Payload) -> list[dict[str, Any]]:
-    """Return an operation's lines for decisions.jsonl: records, or the ids of forgotten records."""
+    """Return an operation's lines for decisions.jsonl: whole records, or ids marked `forgotten`."""
     steps = line["payload"]["steps"] if line["kind"] == "undo" else [line]
     inverse = kinds.read_inverse(line["kind"], line["payload"], row[-1])
     at = line["provenance"].get("at", "")
@@ -237,12 +238,12 @@ def _decisions(c: Connection, row: tuple[Any, ...], line: Payload) -> list[dict[
         elif step["payload"].get("told"):
             continue  # the record was read from this journal
         elif step["kind"] in ("remember", "put_record"):
-            # A repeated statement changes an earlier record, whose id is in the inverse operation.
+            # If this repeats an earlier record, the earlier one changed: its id is in the inverse.
             own = step["payload"]["record"].get("id", "")
             before = [record["id"] for record in put] if step is line else []
             for id_ in dict.fromkeys([*before, own]):
                 lines += map(records.as_object, _own_records(c, id_))
-            # For the journal's readers, a record that became a candidate counts as forgotten.
+            # Journals contain no candidates: for readers, a record that became one is forgotten.
             if step["payload"]["record"].get("status") == "candidate" and own in own_active:
                 lines.append({"id": own, "forgotten": True, "at": at})
     # Also write the current state of records that were superseded, or are current again.

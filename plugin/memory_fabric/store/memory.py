@@ -1,8 +1,8 @@
-"""The memory of one project and its user: both databases and the other tiers.
+"""The memory of one project and its user: both databases, journals, queues and MEMORY.md.
 
-Reading opens only databases that exist; the first write creates the others. A tier that fails is
-listed in `failures`, and the other tiers continue. One `Memory` serves one process; if the process
-answers many events, `KeptMemory` keeps the databases open between the events.
+Reading opens only databases that exist; the first write creates the others. If one of these parts
+fails, `failures` lists the error, and the others continue. One `Memory` serves one process; if the
+process answers many events, `KeptMemory` keeps the databases open between the events.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ __all__ = ["KINDS", "Memory"]
 USER_SCOPES = frozenset(("user", "global"))
 # The maximum number of databases kept open: a session uses two, or more if it changes projects.
 MAX_KEPT = 4
-# Prefix of the key in `meta` for the last event that a client's server has answered.
+# Prefix of a client's key in the table `meta`; the value names the client's last answered event.
 ANSWERED = "answered:"
 _SAID_BY = ("trust", "source", "session", "agent", "author", "origin")
 _kept: dict[str, Database] = {}
 
 
 class Memory(BaseMemory):
-    """Databases and tiers of one project and one user; `open` creates an instance."""
+    """The databases and files of one project and one user; `open` creates an instance."""
 
     def __init__(self, settings: Settings, project: Project | None, *, repair: bool) -> None:
         super().__init__(settings, project, repair=repair)
         self._stated = (settings.reads, settings.writes)
-        # The file stamp of config.toml when it was last read; at first a stamp that no file has.
+        # The file stamp of config.toml when last read; the first value differs from any file's.
         self._configured: files.Stamp = (0, 0, 0)
         # Views of this memory that are limited to some domains (store.scoped_memory).
         self.scoped: dict[tuple[bool, tuple[str, ...]], Memory] = {}
-        # The file stamp of the registry when it was last read; at first a stamp that no file has.
+        # The file stamp of the registry when last read; the first value differs from any file's.
         self._registered: files.Stamp = (0, 0, 0)
 
     @classmethod
@@ -58,7 +58,7 @@ class Memory(BaseMemory):
 
     @property
     def whole(self) -> Memory:
-        """Return the full memory that this view restricts, or this memory if it is not a view."""
+        """Return the memory that this view restricts to some domains, or else this memory."""
         return self
 
     def follow_switches(self) -> None:
@@ -96,7 +96,7 @@ class Memory(BaseMemory):
         return [Reader(database) for database in self.databases()]
 
     def limited_to(self, domains: Sequence[str]) -> Memory | None:
-        """Return a view limited to these domains; None if `scoped_memory` must create the view."""
+        """Return a special view of these domains; None if the view of `scoped_memory` will do."""
         return None
 
     def remember(
@@ -109,9 +109,9 @@ class Memory(BaseMemory):
         at: str = "",
     ) -> Record | None:
         """Store a record and return it. If it repeats a stored record, return that record; if its
-        confidence is too low, return None. Records in `supersedes` are ended, if allowed. With
-        `echo`, a repetition is not counted. `at` is the time of the statement if it was made in an
-        old session. Raises StoreUnavailable.
+        confidence is too low, return None. Records in `supersedes` are superseded, if
+        `models.may_close` permits. With `echo`, a repetition is not counted. `at` is the time of
+        the statement if it was made in an old session. Raises StoreUnavailable.
         """
         if record.confidence < CANDIDATE_FROM:
             return None
@@ -202,7 +202,7 @@ class KeptMemory(Memory):
     """The memory for one event; its databases stay open for later events of the process."""
 
     def close(self, *, at_ease: bool = False) -> None:
-        """Keep the databases open for the next event; if `at_ease` (no hurry), check-point them."""
+        """Keep databases open for the next event; if `at_ease` (nobody waits), checkpoint them."""
         for part in self.scoped.values():
             part.close()
         for database in self._open.values():
@@ -234,14 +234,14 @@ class KeptMemory(Memory):
 
 class HeldMemory(KeptMemory):
     """A memory that commits all changes of an event together when the event ends. If domains are
-    limited, it commits at once, because a domain's views see only committed changes.
+    configured, it commits each change at once: views of a domain read only committed changes.
     """
 
     def commit(self, client: str, nonce: str) -> None:
         """Commit all changes, together with the event's nonce. Raises StoreUnavailable."""
         databases = sorted(self._open.values(), key=lambda database: database.kind == "project")
         databases = [database for database in databases if database.held_parts]
-        for database in databases:  # the last commit stores the nonce, which completes the event
+        for database in databases:  # the last commit also records that the event is answered
             mark = f"{ANSWERED}{client}" if database is databases[-1] else ""
             database.commit_held(mark, f"{int(time.time())} {nonce}")
 
@@ -259,7 +259,7 @@ def release(folder: str) -> None:
 
 
 def begun_by(nonce: str) -> type[Memory]:
-    """Return a Memory class whose `open` raises EventRevoked if the event was already answered."""
+    """Return a Memory type whose `open` raises EventRevoked if the event `nonce` was answered."""
     answered = f"SELECT 1 FROM meta WHERE key GLOB '{ANSWERED}*' AND value GLOB '* ' || ?"
 
     class BegunMemory(Memory):

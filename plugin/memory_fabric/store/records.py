@@ -23,7 +23,7 @@ _BODY = (
     "alternatives constraints tradeoffs outcome category generalizable project author origin "
     "valid_from evidence"
 ).split()
-# Keys of the evidence whose values are also searched: more search words, and symptoms of a failure.
+# Keys of `evidence` whose values are also searched: additional words, and symptoms of a failure.
 FOUND_BY = ("also", "error", "symptom")
 MAX_KEY_CHARS = 400
 # The number of records per query or transaction, so that other processes wait 0.2 s at most.
@@ -75,7 +75,7 @@ def have_same_text(one: Record, other: Record) -> bool:
 
 @lru_cache(1000)  # cached: each record's key is computed several times while storing
 def key_of(what: str) -> str:
-    """Return the stemmed words of a text as its key; a long key is cut and gets a checksum."""
+    """Return a key, equal for texts with the same stemmed words; a long key ends in a checksum."""
     key = " ".join(loose_stem(w) for w in words(what))
     return key if len(key) <= MAX_KEY_CHARS else f"{key[:MAX_KEY_CHARS]} {checksum(key):08x}"
 
@@ -136,11 +136,11 @@ def about(
 
 
 def newest_fixes(databases: Iterable[Database], session: str, limit: int) -> list[Record]:
-    """Return each database's newest valid fixes, with only the fields for comparing symptoms."""
+    """Return each database's newest current fixes, with only the fields for matching errors."""
     query = (
         "SELECT id, what, trust, session, created_at, json_extract(body, '$.evidence'), "
         "json_extract(body, '$.entities') FROM records WHERE type = 'solution' "
-        # The index of fixes is in row order, so ordering by `seq` needs no sorting.
+        # Order by `seq`: the index of fixes has the same order, so no sorting is needed.
         f"AND {ACTIVE_CURRENT} AND {OF_SESSION} ORDER BY seq DESC LIMIT ?"
     )
     fixes, rows = [], [row for db in databases for row in db.rows(query, (session, limit))]

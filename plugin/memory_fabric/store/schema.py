@@ -10,13 +10,13 @@ LATEST, OLDEST = 10, 8
 STEPS: dict[int, tuple[str, ...]] = {
     # Adds the origin of each prompt; existing prompts count as typed.
     9: ("ALTER TABLE prompts ADD COLUMN origin TEXT NOT NULL DEFAULT 'typed'",),
-    # Renames the column for the outcome of injected items, and clears its estimated values.
+    # Renames the column that tells if a shown item was followed, and clears its estimated values.
     10: (
         "ALTER TABLE told RENAME COLUMN used TO followed",
         "UPDATE told SET followed = NULL, judged_at = ''",
     ),
 }
-# The key in `meta` for the team space with whose log the database is linked.
+# The key in `meta` for the name of the team space to whose log the database is linked.
 TEAM_SPACE = "team space"
 # SQL conditions for current records (neither ended nor superseded), and for active current records.
 CURRENT = "superseded_by = '' AND valid_to = ''"

@@ -1,8 +1,8 @@
 """Views of a memory that show only some domains, or hide some isolated domains.
 
-Temporary SQL views have the names of the tables and hide them, so no query can omit the domain
-condition. The views are read-only; changes use a separate connection. Full-text tables return only
-row ids. A session's ledger, tasks and block have no domain, but only that session reads them.
+Temporary SQL views shadow the tables of the same names, so no query can omit the domain condition.
+The views are read-only; changes use a separate connection. Full-text tables return only row ids. A
+session's injections, tasks and memory block have no domain, but only that session reads them.
 """
 
 import sqlite3
@@ -18,9 +18,9 @@ from memory_fabric.store.queries.graph import existing
 # The maximum number of scoped views of a memory that stay open; each has its own connections.
 MAX_SCOPED = 8
 _ROWS = "SELECT * FROM main.{table} AS t WHERE t.domain {these}"
-# Domains share entities. A domain sees an entity if it created the entity or has an observation or
-# relation of it, but sees only its own observations. The entity's aliases, its times and `extra`
-# (which repeats the aliases) would reveal knowledge of other domains.
+# Domains share entities. An entity is visible if a visible domain created it, or has an observation
+# or relation of it. Its own times could reveal other domains, so they are computed from visible
+# rows. `extra` repeats the aliases, so it is empty wherever aliases are hidden.
 _ENTITIES = """
 SELECT t.id, t.name, t.key, t.type, {extra} AS extra,
     CASE WHEN t.domain {these} THEN t.domain ELSE {first} END AS domain,
@@ -43,11 +43,11 @@ _EARLIEST = """(SELECT min(s.created_at) FROM (
         WHERE r.source = t.id AND r.domain {these}
     UNION ALL SELECT r.created_at FROM main.relations AS r
         WHERE r.target = t.id AND r.domain {these}) AS s)"""
-# An alias has no domain, so a memory limited to some domains cannot tell if it may show an alias,
-# and shows none. A memory that only hides isolated domains has no such view and shows all aliases.
+# An alias has no domain. A memory limited to some domains therefore uses this view, which shows
+# none; a memory that only hides isolated domains reads the table itself and shows all aliases.
 _ALIASES = "SELECT t.key, t.alias, t.entity FROM main.aliases AS t WHERE 0"
-# An operation is visible if its own domain and the domains of all its rows are visible. The steps
-# of an undo have no domains; an undo is visible if the operation that it undid is, recursively.
+# An operation is visible if its own domain and those of all its rows are visible. The steps of an
+# undo have no domains, so all operations that it undid, even indirectly, must be visible, too.
 _OPERATIONS = """
 SELECT t.* FROM main.operations AS t WHERE {own} AND (t.kind <> 'undo' OR (
     EXISTS (SELECT 1 FROM main.operations AS u
@@ -63,7 +63,7 @@ SELECT t.* FROM main.operations AS t WHERE {own} AND (t.kind <> 'undo' OR (
 _OWN = """coalesce(json_extract({t}.provenance, '$.domain'), '') {these}
     AND NOT EXISTS (SELECT 1 FROM json_tree({t}.payload) AS j WHERE {foreign})
     AND NOT EXISTS (SELECT 1 FROM json_tree({t}.inverse) AS j WHERE {foreign})"""
-# SQL condition: a JSON node names another domain, or lists an entity's aliases as [key, name].
+# SQL condition: a JSON node names an invisible domain, or has aliases, whose domain is unknown.
 _FOREIGN = """(j.key = 'domain' AND j.type = 'text' AND NOT j.value {these})
     OR ({names} AND j.key = 'aliases' AND j.type = 'array'
         AND json_type(j.value, '$[0]') = 'array')"""
@@ -108,9 +108,9 @@ def _scoped(whole: Memory, domains: Sequence[str], *, hidden: bool) -> Memory:
 
 
 class ScopedMemory(Memory):
-    """A memory that shows only some domains; see `within`. The unrestricted memory applies the
-    changes: additions get a domain that is visible here, and deletions do not affect other domains.
-    If domains are `hidden` instead (`without`), changes are passed on unmodified.
+    """A memory that shows only some domains; see `within`. Changes go to the unrestricted memory:
+    additions get a domain that is visible here, and deletions are limited to visible domains. If
+    domains are `hidden` instead (see `without`), changes are not restricted.
     """
 
     def __init__(self, whole: Memory, domains: tuple[str, ...], *, hidden: bool = False) -> None:
@@ -165,7 +165,7 @@ class ScopedMemory(Memory):
         self._whole.flush()
 
     def _limited(self, kind: str, payload: Payload, by: Provenance) -> tuple[Payload, Provenance]:
-        """Put additions into a visible domain; limit deletions to visible ones. Raises NotFound."""
+        """Restrict a change's payload and provenance to the visible domains. Raises NotFound."""
         if self.hidden:
             return payload, by
         domains, limited = self.domains or (), dict(payload)
@@ -180,7 +180,7 @@ class ScopedMemory(Memory):
         record = payload.get("record")
         if isinstance(record, dict) and record.get("domain") not in domains:
             limited["record"] = {**record, "domain": by.domain}
-        from memory_fabric.store.operations.kinds import KINDS  # imported late: recall only reads
+        from memory_fabric.store.operations.kinds import KINDS  # imported late: only to write
 
         shape = KINDS[kind].shape
         limited |= {"apart": True} if "apart" in shape else {}

@@ -37,10 +37,10 @@ def cleaned_provenance(by: Provenance) -> Provenance:
 
 def apply(db: Database, operation: Operation, *, is_new: bool = False) -> Json:
     """Apply an operation durably and return its result; an id is applied only once. An operation
-    that changes nothing, such as a repeated reading, is not logged. A deletion without effect is
-    logged only if it comes from a journal (is not new): because its id is then known, it cannot
-    delete newer rows when the journal is read again. Returns `{"applied_before": True}` for a known
-    id. Raises NotFound, BadInput or StoreUnavailable, after which nothing has changed.
+    that changes nothing, such as storing a known record again, is not logged. A deletion without
+    effect is logged if it comes from a journal (not `is_new`): its known id then keeps it from
+    deleting newer rows when the journal is read again. Returns `{"applied_before": True}` for a
+    known id. Raises NotFound, BadInput or StoreUnavailable, after which nothing has changed.
     """
     return apply_all(db, (operation,), are_new=is_new)[0]
 
@@ -60,11 +60,11 @@ def apply_within(c: sqlite3.Connection, operation: Operation, *, is_new: bool = 
         return {"applied_before": True}
     result, inverse = KINDS[operation.kind].apply(c, operation.payload, operation.provenance)
     result |= _verified(c, operation.kind, operation.payload, result)
-    # True if a known record was only read again, or a deletion found nothing to delete.
+    # Not logged: a known record stated again without a change, or a deletion without effect.
     is_repeated = bool(result.get("repeated")) and not inverse
     removed = (part for step in inverse for part in step["payload"].values())
     is_idle = is_repeated or (is_new and result.get("deleted") == 0 and not any(removed))
-    # Some kinds are not logged, because their texts expire or belong to other users.
+    # Some kinds of operation are never logged: their texts expire or belong to other users.
     if KINDS[operation.kind].is_logged and not (is_idle or is_local(operation)):
         payload, by = operation.payload, operation.provenance
         row = {"id": operation.id, "kind": operation.kind, "session": by.session}
@@ -76,9 +76,10 @@ def apply_within(c: sqlite3.Connection, operation: Operation, *, is_new: bool = 
 
 
 def _verified(c: sqlite3.Connection, kind: str, payload: Payload, result: dict[str, Any]) -> Json:
-    """Check a change (BR-9). Remove the internal field `touched` from its result, and return the
-    fields to add: `variants` (existing names like the new ones), or `orphans` (entities without
-    content). Raises StoreUnavailable if an entity cannot be read.
+    """Check that a change took effect, and remove the internal field `touched` from its result.
+    Return the fields to add: `variants` (existing names that equal a new one but for case and
+    separators) or `orphans` (entities left without content). Raises StoreUnavailable if an entity
+    cannot be read.
     """
     touched = result.pop("touched", ())
     if kind == "create_entities":
@@ -156,9 +157,9 @@ def split(
     kind: str, payload: Payload, living: Mapping[str, set[str]], unavailable: Collection[str]
 ) -> list[tuple[str, dict[str, Any]]]:
     """Split a change by database; return pairs of a database's kind and its part of the payload.
-    `living` maps each readable database to those names of the change that exist in it; databases in
+    `living` maps each readable database to the names in the change that exist there; databases in
     `unavailable` cannot be opened now. Deletions apply to every database. An observation of an
-    unknown entity is assigned to an unavailable database; if there is none, NotFound is raised.
+    entity found nowhere goes to an unavailable database, which may have it, or raises NotFound.
     """
     if kind.startswith("delete_"):
         stores = [s for s in ("project", "user") if s in living or s in unavailable]
@@ -194,7 +195,7 @@ def combine(kind: str, payload: Payload, results: Sequence[Payload]) -> Json:
         return {"deleted": 0} | whole
     if len(results) > 1:
         field, fields = KINDS[kind].answers
-        # The same item may be requested twice: the first result belongs to the first request.
+        # If the same item is requested twice, its first result goes to its first position.
         positions: dict[tuple[str, ...], list[int]] = {}
         for position, item in reversed(list(enumerate(payload[KINDS[kind].items[0]]))):
             positions.setdefault(tuple(item[f] for f in fields), []).append(position)

@@ -32,8 +32,8 @@ STYLES = (
     "base.css bar.css filters.css graph.css panel.css timeline.css search.css entity.css "
     "knowledge.css status.css keys.css actions.css narrow.css print.css"
 ).split()
-# The texts that the library inserts into two style elements, which are empty at first. They are
-# string literals in its source, from which the policy's hashes are computed.
+# Texts that the drawing library inserts into two style elements, which are empty at first. The
+# content security policy has their hashes, computed from the string literals in the library.
 INJECTED = re.compile(r'"(\.(?:force-graph-container|float-tooltip-kap) (?:[^"\\]|\\.)*)"')
 # Characters to escape in the page's JSON: they could end the script element, or an old parser could
 # treat them as line ends, or (unpaired surrogates) they cannot be encoded in UTF-8.
@@ -50,7 +50,7 @@ MAX_NODES = 60
 MAX_EDGES, MAX_CHARS = 400, 48_000
 _PLAIN = frozenset(("Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Nd"))
 MAX_NEAR = 5
-# Shorter texts are not searched for within names, because too many names contain them.
+# A shorter name is not searched for within other names, because too many contain it.
 MIN_PART_CHARS = 3
 
 
@@ -133,7 +133,7 @@ def mermaid(picture: Mapping[str, Any], *, focus: int | None = None, depth: int 
 def _flowchart(nodes: list[str], edges: list[str], fewer: list[str]) -> str:
     """Return a flowchart with as many edges as fit, and a note on what was left out."""
     notes = [f"{' and '.join(fewer)} are drawn: the most connected."] if fewer else []
-    # Reserve room for the first line, and for a note about relations that are left out.
+    # Leave 100 characters for the line `flowchart LR` and a note about omitted relations.
     room = MAX_CHARS - len("\n".join([*notes, *nodes])) - 100
     sizes = accumulate(len(edge) + 1 for edge in edges)
     drawn = [edge for edge, size in zip(edges, sizes, strict=True) if size <= room]

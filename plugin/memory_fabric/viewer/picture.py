@@ -36,7 +36,7 @@ MAX_STEPS = 3
 MAX_DUE = 200
 # How many of the newest records are checked for near duplicates, which slows each load of the page.
 MAX_COMPARED = 500
-# The page shows the benefit of the memory for these weeks, including the current one.
+# The page shows the benefit of memory for the last eight weeks, including the current one.
 WORTH_S = 8 * counts.WEEK_S
 # The scope of rows without a record, by the kind of their database.
 PAGE_SCOPES = {"project": "team", "user": "user"}
@@ -61,7 +61,7 @@ COUNTED = (
 )
 # The kind of a database, and the row id of an entity in it.
 Key = tuple[str, int]
-# Mappings from keys, and from entities' names, to positions in `entities`.
+# Map an entity's key (Numbers) or name (Names) to its index in the page's list `entities`.
 Numbers = Mapping[Key, int]
 Names = Mapping[str, int]
 
@@ -107,7 +107,7 @@ def overview(memory: Memory, now: str, name: str = "", *, only_graph: bool = Fal
     for entity in entities:
         entity |= age_of(entity["type"], entity["at"], now)
     relations, repeated = _relations(databases, numbers)
-    # Map aliases and names to the numbers of their entities; a name overrides an equal alias.
+    # Map names and aliases to indexes in `entities`; a name has priority over an equal alias.
     named = {alias: number for number, entity in enumerate(entities) for alias in entity["aliases"]}
     named |= {entity["name"]: number for number, entity in enumerate(entities)}
     records = [] if only_graph else _records(memory, databases, named, numbers, now)
@@ -123,7 +123,7 @@ def overview(memory: Memory, now: str, name: str = "", *, only_graph: bool = Fal
 
 
 def _with_fields(record: Record, names: Sequence[str], computed: Payload) -> Json:
-    """Return the fields `names` of a record (`computed` has precedence), `when` and `version`."""
+    """Return the named fields of a record, first from `computed`, plus `when` and `version`."""
     basic = {"short_id": short_id(record.id), "at": record.created_at}
     values = {**record._asdict(), **basic, **computed}
     fields = {name: values[name] for name in names}
@@ -153,7 +153,7 @@ def review(memory: Memory, now: str) -> Json:
 
 
 def candidate(record: Record) -> Json:
-    """Return a candidate with its prompt, the preceding answer, and the version of the record."""
+    """Return a candidate record as JSON, with its prompt, the preceding answer, and its version."""
     around = {"prompt": models.PROMPT, "before": models.BEFORE}
     computed: Json = {n: str(record.evidence.get(key) or "") for n, key in around.items()}
     computed["again"] = candidates.said_again(record)
@@ -196,7 +196,7 @@ def _near(memory: Memory, databases: Sequence[Database], name: str) -> frozenset
 
 
 def _rows(databases: Sequence[Database], near: frozenset[Key]) -> tuple[list[_Row], int]:
-    """Return the entities to show, including all in `near`, and how many are in two databases."""
+    """Return the entities to show, including all in `near`; and the count of merged duplicates."""
     by_name: dict[str, _Row] = {}
     for db in databases:
         mine = json.dumps(sorted(id_ for store, id_ in near if store == db.kind))
@@ -242,7 +242,7 @@ def _entities(
 
 
 def _said(databases: Sequence[Database], numbers: Mapping[Key, int]) -> dict[int, list[Json]]:
-    """Return the newest observations, in creation order, by the number of their entity."""
+    """Group the newest observations by the number of their entity, in creation order."""
     found: list[tuple[int, Json]] = []
     for db in databases:
         rows = db.rows(
@@ -264,7 +264,7 @@ def _said(databases: Sequence[Database], numbers: Mapping[Key, int]) -> dict[int
 
 
 def _relations(databases: Sequence[Database], numbers: Mapping[Key, int]) -> tuple[list[Json], int]:
-    """Return the newest relations of these entities, oldest first, and the number of duplicates."""
+    """Return the newest relations of these entities, in time order, and the count of duplicates."""
     by_key: dict[tuple[int, int, str], Json] = {}
     repeated = 0
     for db in databases:

@@ -24,7 +24,7 @@ MAX_SHOWN_CHARS = 160
 MAX_MEANT = 3
 # A shorter argument without a digit may be an ordinary word instead of an id: `keep face`.
 SURE_CHARS = 8
-# Sources of notes. A note and the deletion of the statement that it replaces are undone together.
+# Sources of notes. Undoing a note also restores the statement that the note replaced.
 NOTING = ("assistant", "compaction")
 
 
@@ -62,7 +62,7 @@ def run(memory: Memory, verb: str, argument: str, session: str, refused: str = "
 
 
 def _meant(memory: Memory, verb: str, argument: str, session: str) -> list[Record]:
-    """Return the records that `argument` means; if it is empty, the session's only open record."""
+    """Return the records with this id or words; without them, the session's only one to review."""
     if argument:
         is_words = " " in argument
         return named(memory, argument, surely=True) if is_words else with_id(memory, argument)
@@ -137,7 +137,7 @@ def _undo(memory: Memory, record: Record, by: Provenance) -> str:
     for change in changes.read_all(memory, where, (record.id,)):
         closed = [link["id"] for link in change.payload.get("links", ())]
         closed += change.payload.get("supersedes", ())
-        # Skip changes that only refer to the record.
+        # Skip changes that mention the record's id, but neither store nor close the record.
         is_about = record.id in (change.payload.get("record", {}).get("id"), *closed)
         if is_about and change.inverse and not (change.undone or change.settles):
             of_note = change.by.get("source") in NOTING

@@ -1,4 +1,4 @@
-"""Open reviews: statements without a note, contradictions, and records closed by other sessions."""
+"""Items for review: statements without a note, contradictions, records closed by other sessions."""
 
 import time
 from collections.abc import Iterable
@@ -13,8 +13,8 @@ from memory_fabric.store.schema import ACTIVE_CURRENT, CURRENT
 
 # How many candidates a session shows, and how often a candidate that was stated once is shown.
 MAX_SHOWN, MAX_TIMES = 3, 2
-SOURCES = ("startup", "clear")  # SessionStart events that show open reviews
-ID = "debt:"  # the prefix of shown candidates' ids in the ledger
+SOURCES = ("startup", "clear")  # SessionStart events that show items for review
+ID = "debt:"  # prefix of candidates' and contradictions' ids in the table of shown memories
 HEADING = "Heard, not noted (note with From: [id] if it holds, or Dropped: id):"
 _WAITING = (
     f"status = 'candidate' AND {CURRENT} AND scope <> 'local' "
@@ -37,16 +37,16 @@ _OPEN_HERE = (
 
 
 class Debt(NamedTuple):
-    """The open reviews to show in a session: candidates, contradictions and closed records."""
+    """The items for review to show in a session: candidates, contradictions and closed records."""
 
     candidates: tuple[Record, ...] = ()  # statements to note or drop
-    contradictory: tuple[tuple[Record, Record], ...] = ()  # new and older record
-    asked: tuple[tuple[Record, Record], ...] = ()  # contradictions for the user to decide
-    closed: tuple[tuple[Record, Record | None, str], ...] = ()  # with successor and time
+    contradictory: tuple[tuple[Record, Record], ...] = ()  # (new, older), the assistant decides
+    asked: tuple[tuple[Record, Record], ...] = ()  # (new, older), the user decides
+    closed: tuple[tuple[Record, Record | None, str], ...] = ()  # (old, new or None, day)
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Return the ids under which the ledger stores that these records were shown."""
+        """Return the ids under which these items are listed in the table of shown memories."""
         records = (*self.candidates, *(new for new, _ in (*self.contradictory, *self.asked)))
         closed = (CLOSED + old.id for old, *_ in self.closed)
         return (*(ID + record.id for record in records), *closed)
@@ -62,7 +62,7 @@ class Debt(NamedTuple):
 
 
 def of_session(memory: Memory, session: str) -> Debt:
-    """Return the reviews to show: up to three contradictions or candidates, repeated ones first."""
+    """Return the items to show: at most three contradictions or candidates, repeated ones first."""
     pairs = _with_older(memory, memory.find_records(_CONTRADICTORY, (MAX_TIMES,), MAX_READ))
     of_user = [pair for pair in pairs if any(r.pinned or r.trust == "user" for r in pair)]
     pairs = [pair for pair in pairs if pair not in of_user][:MAX_SHOWN]
@@ -80,7 +80,7 @@ def of_session(memory: Memory, session: str) -> Debt:
 
 
 def open_here(memory: Memory, session: str) -> list[tuple[Record, Record | None]]:
-    """Return a session's candidates, and its contradictory records with the contradicted record."""
+    """Return a session's open items as (candidate, None) or (record, record it contradicts)."""
     records = memory.find_records(_OPEN_HERE, (session, session), MAX_READ)
     waiting = [(record, None) for record in records if record.status == "candidate"]
     return [*waiting, *_with_older(memory, records)]

@@ -1,9 +1,9 @@
 """Notes in the assistant's text: `Noted rule: … Why: … From: "…"` and `Dropped: …`. A note is one
-whole line outside code blocks. The next line continues the note only if it begins with a field's
-name, completes the quotation of `From:`, or is indented more deeply while the note so far does not
-end a sentence. A note never extends across an empty line, another note, a list item, a heading or a
-code block, so it contains no other prose. A note that is too long is rejected, because cutting it
-could change its meaning. A note of over MAX_LINE_CHARS is not parsed, so parsing takes linear time.
+whole line outside code blocks. The next line belongs to it in three cases: it begins with a field's
+name, it completes the quotation after `From:`, or it is indented more deeply and the sentence has
+not ended yet. An empty line, another note, a list item, a heading or a code block ends a note, so
+it contains no other prose. A note that is too long is rejected, because cutting it could change its
+meaning. A note of over MAX_LINE_CHARS is not even parsed, so that parsing takes linear time.
 """
 
 import re
@@ -72,7 +72,7 @@ class Note(NamedTuple):
     text: str  # the sentence without the fields
     why: str = ""
     instead_of: str = ""  # the id or text of the replaced record
-    when: str = ""  # followed by the value of `First:`, if any
+    when: str = ""  # with the value of `First:`, as in "npm publish, first npm test"
     also: str = ""
     everywhere: bool = False
     quotation: str = ""  # the text of `From:` without the outer quotation marks
@@ -80,7 +80,7 @@ class Note(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """The notes in a text, the ids or texts after `Dropped:`, and sentences of overlong notes."""
+    """The notes in a text, the values of `Dropped:` lines, and the sentences of overlong notes."""
 
     notes: tuple[Note, ...] = ()
     dropped: tuple[str, ...] = ()
@@ -94,8 +94,8 @@ def may_hold(text: str) -> bool:
 
 
 def parse(text: str) -> Parsed:
-    """Parse the notes in an assistant's text, without duplicates. Ignore code blocks, and lines
-    with an unknown kind, without a sentence, or with a tag of blocks that this plugin injects.
+    """Parse the notes in an assistant's text, without duplicates. Ignore code blocks. Ignore notes
+    that have an unknown kind or no sentence, or that contain a tag such as `<memory-fabric>`.
     """
     if not may_hold(text):
         return Parsed()
@@ -193,14 +193,14 @@ def _bodies(lines: list[str]) -> Iterator[tuple[str, str]]:
             at += more
         kind = (label["kind"] or "").lower()
         is_readable = 0 < len(body) <= MAX_LINE_CHARS and any(map(str.isalnum, body))
-        # `neutralised` changes the tags of injected blocks; a note that contains one is rejected.
+        # Reject a note that contains a tag of injected blocks: `neutralised` would escape the tag.
         is_safe = is_readable and neutralised(body).count("‹") == body.count("‹")
         if kind in ("", *NOTE_KINDS) and is_safe:
             yield kind, body
 
 
 def _body(line: str, label: re.Match[str]) -> str:
-    """Return the text after the label, without the emphasis markers that enclose it or the line."""
+    """Return the text after the label; emphasis (`**`) around the text or the line is removed."""
     lead, after = label["lead"], label["after"]
     closing = lead[len(lead.rstrip(_MARKS)) :][::-1]
     text = after + line[label.end() :].strip()
@@ -251,7 +251,7 @@ def _note(kind: str, body: str) -> Note | None:
     if not any(map(str.isalnum, bare)) or bare in _NOTHING or is_open:
         return None
     if bare.startswith("<") and bare.endswith(">"):
-        return None  # a placeholder, as in PROTOCOL
+        return None  # a placeholder such as "<sentence with its subject>"
     quotation, candidate = source(values.get("from", ""))
     return Note(
         kind,
@@ -279,7 +279,7 @@ def _fields(body: str) -> Iterator[tuple[str, str]]:
             yield name, body[start:].strip()
             return
         at = token.end()
-        # A field begins after the end of a sentence, or if the field before it has a quoted value.
+        # A field begins after a sentence or, inside another field, before a quoted value.
         before = body[: token.start()].rstrip(f" \t\u3000{_MARKS}")
         is_quoted = name and body[at:].lstrip()[:1] in ("[", *_CLOSINGS)
         if token["span"] or (before and before[-1] not in _BOUNDARY and not is_quoted):
@@ -307,7 +307,7 @@ def _close(value: str) -> int:
 
 
 def source(value: str) -> tuple[str, str]:
-    """Return the value of `From:` as (quotation, "") or ("", id); ("", "") if it is unclosed."""
+    """Split a `From:` value into (quotation, "") or ("", id); ("", "") if the quotation is open."""
     if candidate := pattern(_CANDIDATE).match(value):
         return "", candidate[1].lower()
     if value[:1] not in _CLOSINGS:

@@ -26,7 +26,7 @@ from memory_fabric.text import one_line, same_form, stem, words
 
 # The maximum number of notes kept per turn, because a pasted specification may contain many.
 MAX_NOTES = 20
-# The minimum share of common words at which a note in a summary repeats an earlier note.
+# A note in a summary repeats an earlier note if they share at least this part of all their words.
 SAME_FROM = 0.8
 # Full stops of the Latin, Chinese, Japanese, Indic, Urdu, Armenian, Ethiopic and other scripts.
 FULL_STOPS = ".。．｡।॥۔։።᙮᠃"
@@ -35,21 +35,21 @@ NOTED = "noted"  # the key of the note's kind in the evidence
 
 
 class Said(NamedTuple):
-    """The user's prompts in a session, and facts that decide whether quoting them earns trust."""
+    """The user's prompts in a session, and whether a note that quotes them can be trusted."""
 
     prompts: tuple[Prompt, ...] = ()  # newest first
-    checked: bool = True  # False in an unattended or SDK session, where no quotation earns trust
+    checked: bool = True  # False in an unattended or SDK session: quotations do not count
     at: str = ""  # the time of the notes, '' for now
     is_past: bool = False  # notes of an old session must not close later records
     before: str = ""  # the assistant's message before the newest prompt
 
     def precedes(self, old: Record) -> bool:
-        """Return True if the notes are from an old session and precede the record."""
+        """Return True if the notes come from a past session and are older than the record."""
         return self.is_past and models.stated_at(old) > self.at
 
 
 class Earned(NamedTuple):
-    """The trust that a note earns by the user's words, and the words themselves."""
+    """The trust that a note gets because it quotes the user, and the quoted words."""
 
     trust: str = "assistant"
     words: str = ""  # the user's words, with context
@@ -57,11 +57,11 @@ class Earned(NamedTuple):
     agreed: str = ""  # the assistant's proposal and the user's agreement
     at: str = ""  # the time of the words
     candidate: Record | None = None  # the candidate in `From:`
-    is_staged: bool = False  # the transcript does not yet show that a person typed the words
+    is_staged: bool = False  # the quoted prompt is not yet checked against the transcript
 
     def evidence(self, note: Note, said: Said) -> dict[str, Any]:
-        """Return a note's evidence: its kind, its fields, and words that the user did not type."""
-        # Leave out unchecked prompts, except the quoted one, on whose check the trust depends.
+        """Return a note's evidence: kind, fields, and words of `When:` that were not typed."""
+        # Leave out prompts that are not checked yet, except the quoted one, which will be checked.
         seen_by_person = [p for p in said.prompts if p.origin != prompts.STAGED or p.at == self.at]
         typed = [p.text for p in seen_by_person if p.origin != prompts.CHOSEN and said.checked]
         when = note.when
@@ -138,7 +138,7 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
     now = said.at if said.is_past else ids.timestamp()
     new = record._replace(trust=by.trust, session=by.session, created_at=now)
     new = new._replace(domain=by.domain if new.domain == "general" else new.domain)
-    # If the note was stored and later removed, the turn is being read again: do not store it again.
+    # A turn may be read twice: skip a note that was removed again after the first reading.
     key = remembering.key_sum(new)
     if said.at and tombstones.were_forgotten(memory.databases(), key, said.at):
         return None
@@ -161,7 +161,7 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
         return Kept(record, is_new=False)
     if candidate is not None:
         _take_place_of(memory, candidate, by)
-    # A note that repeats a shown record is an echo, unless it quotes the user or a candidate.
+    # A note that repeats a record shown in its session is an echo, unless it quotes a prompt.
     echo = False
     if by.session and (candidate is not None or not from_user.words):
         same = "key = ? AND status IN ('active', 'candidate')"
@@ -189,16 +189,16 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
 
 
 def _take_place_of(memory: Memory, old: Record, by: Provenance) -> None:
-    """Delete a record that a note states better, in one batch with the note, to undo both."""
+    """Delete a record that a note replaces, in one batch with the note: undo then reverts both."""
     memory.whole.batch = memory.whole.batch or ids.new_id()
     replaced.discard(memory, old, by, bury=False)
 
 
 def earned(memory: Memory, note: Note, said: Said) -> Earned:
-    """Return the trust that a note earns by its quotation or by the candidate in `From:`."""
+    """Return the trust that a note gets by its quotation, or by naming a candidate in `From:`."""
     candidate = replaced.candidate(memory, note.candidate) if note.candidate else None
     if not said.checked or (candidate is not None and candidate.trust != "user"):
-        # In an unchecked session, other texts may look as if the user had typed them.
+        # Give no trust: a program may have written the prompts, or the candidate is not the user's.
         return Earned(at=said.at, candidate=candidate)
     typed, quotation = said.prompts, note.quotation
     if candidate is not None:
@@ -215,7 +215,7 @@ def earned(memory: Memory, note: Note, said: Said) -> Earned:
         agreed = agreement(said.before, place.answer) if is_last and not chosen else agreed
         return Earned(agreed=agreed, at=said.at, candidate=candidate)
     is_staged = place.prompt.origin == prompts.STAGED
-    # A note that quotes only questions earns no trust, because a question is not a decision.
+    # A note that quotes only questions is not trusted, because a question is not a decision.
     ends = (line.rstrip("\"'”’»)] ")[-1:] for line in place.quoted.splitlines())
     is_asked = all(end in ASKING for end in ends)
     trust = "assistant" if is_staged or is_asked else "user"
@@ -252,14 +252,14 @@ def _was_noted(memory: Memory, record: Record, quotation: str, session: str) -> 
 
 
 def _drop(memory: Memory, name: str, quoted: str, said: Said, by: Provenance) -> Kept | None:
-    """Close the record of a `Dropped:` line; a user's record only if `quoted` has its subject."""
+    """Close the record of a `Dropped:` line. For a user's record, `quoted` must be about it."""
     matches = [old for old in replaced.named(memory, name) if not said.precedes(old)]
     if not matches:
         if replaced.id_in(name) and replaced.with_id(memory, replaced.id_in(name)):
             return Kept(is_new=False)  # the record is already closed
         return Kept(lost=f"no memory for Dropped: {without_secrets(name)}")
     [old] = matches
-    # If the record was reopened after `said.at`, this line is being read again: do not close it.
+    # A turn may be read twice: do not close a record that was reopened after the first reading.
     since = "kind IN ('undo', 'supersede') AND instr(payload, ?) AND "
     since += "json_extract(provenance, '$.at') >= ?"
     if said.at and changes.read_all(memory, since, (old.id, said.at), 1):
@@ -289,7 +289,7 @@ def _is_queued(memory: Memory, record: Record, session: str) -> bool:
 
 
 def _queued(memory: Memory, kind: str) -> Iterator[dict[str, Any]]:
-    """Yield the payloads of queued operations of this kind that this home has signed."""
+    """Yield the payloads of queued operations of this kind that this installation has signed."""
     folders = dict.fromkeys(map(memory.queue_folder, ("project", "user")))
     for folder in filter(journal.waiting_files, folders):
         key = signing.known_key(memory.settings.home)

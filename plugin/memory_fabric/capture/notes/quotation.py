@@ -1,6 +1,6 @@
-"""The user's words that a note quotes, found in the typed text of prompts and extended by context
-that may change their meaning; and the assistant's proposal that a short answer accepts. These words
-are shown before the note's sentence, so that a reader can compare both.
+"""Search for the user's words that a note quotes, in the typed text of prompts. They are extended
+by context that may change their meaning. For a short answer such as "yes", `agreement` returns the
+proposal that it accepts. The words are shown before the note, so that readers can compare both.
 """
 
 from bisect import bisect_right
@@ -22,15 +22,15 @@ MIN_WORDS = 4
 MIN_PART_WORDS, MAX_PARTS = 2, 4
 # The maximum number of characters that are searched in the session's newest prompts.
 MAX_TYPED_CHARS = 256 << 10
-# A prompt up to the first limit is stored whole; of a longer one, a paragraph up to the second.
+# Short prompts are stored whole. Of a longer prompt, a paragraph is stored, up to the second limit.
 MAX_WHOLE_CHARS, MAX_BLOCK_CHARS = 400, 600
 # Limits of the context on each side: for several whole sentences, and for a single sentence.
 BESIDE_CHARS, MAX_BESIDE_CHARS = 160, 600
 MAX_SENTENCE_CHARS = 1000  # longer sentences would have to be cut, so they are not stored
-# More frequent words are not stored: in one of their contexts, they may mean the opposite.
+# A quotation found in more places is not stored: in one of them, it may mean the opposite.
 MAX_PLACES = 32
 SAME_BEGINNING = 5
-# An ellipsis, or the text between two quotations: `"use pnpm" and "never npm"`.
+# Separators of parts of a quotation: an ellipsis, or `" and "` in `"use pnpm" and "never npm"`.
 _ELISION = r"[\[(]\s?(?:…|\.{3})\s?[\])]|…|\.{3,5}|[\"”»]\s?(?:[,;&/+]|and|und|y|et)?\s?[\"“«„]"
 _SENTENCE_END = r"[.!?…]{1,20}[\"'”’»)\]*_`]{0,9}(?=\s|\Z)|[。！？]{1,20}[」』”）]{0,9}"
 # List items: symbols and pictographs count as bullets, quoted lines (`>`) as items.
@@ -134,7 +134,7 @@ def _joined(text: str) -> str:
 
 
 def _shares_a_word(quotation: str, sentence: str) -> bool:
-    """Return True if both texts share a word's beginning, or two characters of spaceless text."""
+    """Return True if both share the start of a word, or two characters of a spaceless script."""
     tokens, joined = typed.tokens_of(quotation), _joined(sentence)
     parts = [a + b for a, b in pairwise(tokens) if all(map(typed.is_spaceless, (a[0], b[0])))]
     parts += [t[:SAME_BEGINNING] for t in tokens if len(t) > 2 and t not in STOPWORDS]
@@ -217,7 +217,7 @@ def _find(part: str, said: _Said, at: int) -> int:
 
 
 def _widened(said: _Said, places: Sequence[tuple[int, int]]) -> str:
-    """Return the sentences in these ranges with context; '' if a sentence is too long to store."""
+    """Return the sentences of all `places` with context; '' if one of them is too long to store."""
     every = range(len(said.sentences))
     if sum(len(said.sentences[n].text) + 1 for n in every) <= MAX_WHOLE_CHARS:
         return _text(said, every)
@@ -237,7 +237,7 @@ def _widened(said: _Said, places: Sequence[tuple[int, int]]) -> str:
 
 
 def _grow(said: _Said, around: set[int], first: int, end: int) -> None:
-    """Add sentences on both sides of `around`: up to MAX_BLOCK_CHARS, but at least one each."""
+    """Add the next sentence on each side of `around`, and further ones up to MAX_BLOCK_CHARS."""
     low, high = min(around) - 1, max(around) + 1
     room = MAX_BLOCK_CHARS - sum(len(said.sentences[n].text) for n in around)
     steps = 0
@@ -254,7 +254,7 @@ def _grow(said: _Said, around: set[int], first: int, end: int) -> None:
 
 
 def _before(said: _Said, number: int) -> Iterator[int]:
-    """Yield the sentences that introduce a block: before it or its list, and in its headings."""
+    """Yield the sentences that introduce a block: its headings, and text before it or its list."""
     block = said.blocks[number]
     level = block.level if block.kind == "item" else -1
     depth = block.level if block.kind == "heading" else 8
@@ -281,7 +281,7 @@ def _before(said: _Said, number: int) -> Iterator[int]:
 
 
 def _after(said: _Said, number: int) -> Iterator[int]:
-    """Yield the sentences that follow a block: after it, in its sub-items, or after its list."""
+    """Yield the first sentences of the next block, of sub-items, and of the text after a list."""
     block, is_next = said.blocks[number], True
     for following in said.blocks[number + 1 :]:
         under = block.kind == following.kind == "item" and following.level > block.level
@@ -342,7 +342,7 @@ def agreement(said: str, answer: str) -> str:
 
 
 def _chosen(answer: str, labels: list[str]) -> str:
-    """Return the label that an answer selects ("B", "3.", "the second"); '' if it adds anything."""
+    """Return the label that an answer selects ("B", "3.", "the second"); '' if it says more."""
     label = pattern(_LABELLED).match(answer)
     labels_named = {label[1].lower()} & set(labels) if label else set()
     tokens = set(typed.tokens_of(answer))

@@ -1,5 +1,5 @@
 """The records that a note replaces. A note refers to a record by its id or by words of its text. It
-closes a record that has the user's trust only if the user typed words about the record's subject.
+closes a record with the user's trust only if it quotes words of the user on the same subject.
 """
 
 from collections.abc import Sequence
@@ -26,13 +26,14 @@ from memory_fabric.text import STOPWORDS, cjk_pairs, content_stems, same_form, s
 MIN_ID_CHARS, MAX_LOOKED_AT = 6, 8
 # A quotation repeats a record if it contains at least this share of the record's words.
 MOSTLY = 0.8
-# Minimum shares of the weight of words. Words that mean a record contain SAME of the record's
-# weight, and the record contains NAME_HELD of theirs. A sentence on a record's subject contains
-# SAME or HELD of the record's weight. The record contains BESIDE_TWO of the sentence's weight if
-# they share two rare words, BESIDE_VALUE if they differ in one value, and BESIDE_ONE otherwise.
+# Minimum shares of words, weighted by rarity. Words that refer to a record must cover SAME of it,
+# and it NAME_HELD of them. A sentence on a record's subject must cover HELD of it. The record must
+# cover BESIDE_TWO of the sentence if they share two rare words and the sentence covers SAME of the
+# record or lacks one specific word, BESIDE_VALUE if they differ in one value, and BESIDE_ONE
+# otherwise.
 SAME, HELD, NAME_HELD = 0.6, 0.5, 0.5
 BESIDE_TWO, BESIDE_VALUE, BESIDE_ONE = 0.25, 0.4, 0.6
-# Two sentences have the same subject if they share this many words and each has at most one other.
+# Two sentences have the same subject if they share this many words and differ in at most one each.
 FRAME = 3
 # Two sentences have the same subject if they begin with this many equal words, two of them rare.
 LEADING = 3
@@ -67,9 +68,9 @@ def with_id(memory: Memory, ending: str) -> list[Record]:
 
 
 def named(memory: Memory, name: str, text: str = "", *, surely: bool = False) -> list[Record]:
-    """Return a list with the current record that `name`, an id or words, means; empty if uncertain.
-    Words mean the record whose rare words are mostly in `name` or in the note's `text`. With
-    `surely`, the record must contain all words and denials of `name`.
+    """Return the current record that `name` (an id or words) refers to, as a list; empty if
+    uncertain. Words refer to a record if most of its rare words are in `name` or in the note's
+    `text`. With `surely`, it must also contain all words of `name`, and agree with it in negation.
     """
     if id_ := id_in(name):
         records = memory.find_records(f"{_OPEN} AND id LIKE ?", ("%" + id_,), 2)
@@ -77,7 +78,7 @@ def named(memory: Memory, name: str, text: str = "", *, surely: bool = False) ->
     shared = Shared(memory)
     scored = []
     for record in matching(memory, name):
-        # `name` may repeat `what`, or the user's words, with which the record was shown.
+        # The record may have been shown in its own words or the user's; `name` may repeat either.
         in_words = [what for what in (models.users_words(record), record.what) if what]
         fitting = [what for what in in_words if _is_all_in(name, what)] if surely else []
         what = (fitting or [record.what])[0]
@@ -110,11 +111,11 @@ class Shared:
         )
 
     def __call__(self, text: str, other: str) -> tuple[float, int, int, int, int]:
-        """Return the weighted share of the words of `text` that `other` contains, and four counts
-        of words: shared; shared, rare and not weak; missing and not weak; missing.
+        """Return the weighted share of the words of `text` that `other` contains, and four counts:
+        shared words, rare and specific ones among these, missing specific words, all missing words.
         """
         held, total, weighed, number, strong, missing = stems_of(other), 0.0, 0.0, 0, 0, [0, 0]
-        # Text without spaces is left out, because pairs of its characters are terms already.
+        # Omit text without spaces: `terms` also returns the pairs of its characters.
         parted = [t for t in terms(text.lower()) if t.isascii() or not cjk_pairs(t) or len(t) < 3]
         for concept in concepts(Query(text, tuple(parted))):
             if concept.stems <= self._unsaid:
@@ -201,7 +202,7 @@ def earlier(
 
 
 def said_again(memory: Memory, quotation: str, by: Provenance, note: Record) -> list[Record]:
-    """Return the records from this session's prompts whose words a note both quotes and repeats."""
+    """Return the records from this session's prompts that a note both quotes and restates."""
     quoted, noted = content_stems(quotation), content_stems(note.what)
     stated = memory.find_records(f"{_OPEN} AND source = ? AND session = ?", (_PROMPT, by.session))
     return [
@@ -221,13 +222,13 @@ def alternatives(instead_of: str) -> tuple[str, ...]:
 
 
 def candidate(memory: Memory, id_: str) -> Record | None:
-    """Return the candidate with this id, or None. Pasted candidates are left to the user."""
+    """Return the candidate with this id, or None; only the user decides on pasted candidates."""
     records = [r for r in named(memory, id_) if r.status == "candidate"]
     return next((record for record in records if models.PASTED not in record.evidence), None)
 
 
 def discard(memory: Memory, old: Record, by: Provenance, *, bury: bool = True) -> None:
-    """Delete a dropped candidate. Without `bury`, the deleted text may be stated again."""
+    """Delete a record. Without `bury`, no tombstone is set, so its text may be stored again."""
     memory.write("forget", {"ids": [old.id], "bury": bury}, by, store=kind_of(memory, old))
 
 

@@ -13,8 +13,8 @@ _MACHINE_NAMES = (
     "user-prompt-submit-hook", "private",
 )  # fmt: skip
 _MACHINE = "|".join(f"{n}[a-z_]{{1,20}}" if n[-1] in "-_" else n for n in _MACHINE_NAMES)
-# The brackets may be escaped: some clients escape the text that hooks add to a prompt (measured in
-# Qwen Code 0.15). The tag <private> in backticks is only a mention.
+# Tags of text to leave out. Their brackets may be escaped: some clients escape what hooks add to a
+# prompt (measured in Qwen Code 0.15). A `<private>` in backticks is only mentioned.
 _TAG = rf"(?!(?<=`)</?private>`)(?:<|&lt;)(/?)({_MACHINE})\b[^<>]{{0,300}}?(?:>|&gt;)"
 _COMMAND = r"\s*/[a-z][\w:.-]{0,80}(?=\s|\Z)"
 _SPACELESS = (
@@ -26,7 +26,7 @@ MAX_ASSENT_WORDS = 10
 _STRIPPED = ".,;:!?()[]{}<>\"'“”‘’„«»「」『』…。，、；：！？*-–—~`^"
 MAX_COMMAND_CHARS, MIN_ID_CHARS = 60, 4
 UNDO, FORGET, KEEP, REPLACE, NOTES = "undo", "forget", "keep", "replace", "notes"
-# Commands that set the effect of a rule on tool calls, like those of `memory-fabric rules`.
+# Commands that set how a rule treats tool calls, with the names of `memory-fabric rules` actions.
 OF_RULES = ("tell", "ask", "deny", "lift")
 OF_ID = (UNDO, FORGET, KEEP, REPLACE, *OF_RULES)
 LAST = "last"
@@ -39,9 +39,9 @@ _MEANT = frozenset("that this it one memory record note rule decision fact prefe
 
 
 def typed_words(prompt: str) -> str:
-    """Return the text that the user typed in a prompt, without marked pastes, texts of the client
-    and of this plugin, and typed commands. A marked part ends at the last closing tag of its kind,
-    because pasted text may contain closing tags.
+    """Return the text that the user typed in a prompt, without a slash command at the start, and
+    without tagged parts (pastes, texts of the client and of this plugin). A part ends at the last
+    closing tag of its name, because pasted text may contain closing tags.
     """
     text = prompt[:MAX_PROMPT_CHARS]
     lowered = text.lower() if "<" in text or "&lt;" in text else ""
@@ -71,7 +71,7 @@ def plain(text: str) -> str:
 
 
 def tokens_of(text: str) -> list[str]:
-    """Return the words, with numbers and units split, and each character of spaceless scripts."""
+    """Return the words, with "10ms" split into "10" and "ms", and Chinese etc. into characters."""
     tokens: list[str] = []
     for run in runs(plain(text)):
         if not run.isascii() and any(map(is_spaceless, run)):
@@ -124,7 +124,7 @@ def command_in(prompt: str) -> tuple[str, str] | None:
 
 
 def spoken_to_memory(prompt: str) -> tuple[str, str] | None:
-    """Return the verb and text of a short request to memory such as `keep that one`, else None."""
+    """Return the verb and argument of a short request such as "keep that one"; else None."""
     verb, *behind = prompt[: MAX_COMMAND_CHARS + 1].lower().translate(_BRACKETS).split() or [""]
     argument = " ".join(behind).rstrip(".! ")
     if len(prompt) > MAX_COMMAND_CHARS or any(mark in argument for mark in ",;.?"):

@@ -42,7 +42,7 @@ COUNTED = {
     "backups": "backups that are replaced by a new one",
     "set_aside": "files of damaged databases that are deleted",
     "mentions": "other memories that mention the name and stay",
-    # Texts that remain after a purge, with the reason.
+    # Texts that contain the words, but are left in place, and why.
     "inside": "texts with longer words that contain it, which --inside erases",
     "shared": "texts that other memories also contain",
     "short": "texts too short to search for, which a purge of their own words erases",
@@ -65,17 +65,17 @@ def forget(
 ) -> int:
     """Show what would be forgotten; with `--yes` forget it.
 
-    Matches the memory or turn with this id, else the entity with exactly this name or alias and
-    the memories about it alone (those that are also about others stay, and are shown), else the
-    memories and single observations that contain all of these words. A forgotten memory is restored
-    by undo, or if it is stated again, but not by an import or an old journal. A turn cannot be
-    restored.
+    An id matches its memory or turn. The exact name or alias of an entity matches the entity and
+    the memories about it alone; memories that are also about others stay, and are shown. Other text
+    matches the memories and single observations that contain all of its words. Undo restores a
+    forgotten memory, and so does stating it again, but an import or an old journal does not. A turn
+    cannot be restored.
 
-    With `--purge` the words match as a phrase of whole words; if there is none, the memories that
-    contain each of them. What states them is deleted, `[erased]` replaces them in turns and session
-    records, and a new backup all others: no file of this memory contains them any more. A purge
-    cannot be undone. Exit code 1 if a file of another project or a configuration file still
-    contains them.
+    With `--purge`, the words match as a phrase of whole words; if nothing contains the phrase, the
+    memories that contain all of the words match. What matches in records and observations is
+    deleted, `[erased]` replaces the words in turns and session records, and a new backup replaces
+    all older ones: no file of this memory contains the words any more. A purge cannot be undone.
+    Exit code 1 if a file of another project or a configuration file still contains them.
     """
     text = " ".join(what)
     if (exact or inside or everywhere) and not purge:
@@ -186,7 +186,7 @@ def _short(text: str) -> str:
 
 
 def _words_of(matches: plan.Found) -> Sought:
-    """Return a search for the text that a purge erases, so that the output can hide the text."""
+    """Return a matcher for the words that a purge erases; the output hides what it matches."""
     needle = Needle(matches.words, not matches.inside, matches.exact)
     return Sought([needle] if matches.words else [])
 

@@ -48,13 +48,13 @@ def import_file(
 ) -> int:
     """Import memories of claude-mem, basic-memory, mem0, CLAUDE.md and others.
 
-    Without a path it shows what there is on this machine. The form is recognised by the content
-    (docs/import.md). It says first what it leaves out and why. Imported memories have no trust of
-    yours: they are told with their source, and bind nothing. Their times are kept, secrets are
-    redacted, and importing again adds only what is new.
+    Without a path, list what can be imported on this machine. The format is recognised by the
+    content (docs/import.md). The output first says what is left out, and why. Imported memories do
+    not count as your own statements: sessions see them with their source, and they bind nothing.
+    Their times are kept, secrets are redacted, and importing again adds only what is new.
 
     A file of the reference knowledge-graph server is merged into the graph: existing entities get
-    the observations they lack, and lines that cannot be read are kept in `set-aside.jsonl` in the
+    the observations they lack. Lines that cannot be read are stored in `set-aside.jsonl` in the
     home; if none can be read, the exit code is 1. Exit code 3 if a file does not exist.
 
         memory-fabric import ~/.claude-mem/claude-mem.db --dry-run
@@ -175,7 +175,7 @@ def _import_from(
         if not dry_run and (is_off or not captures(settings)):
             raise switches.off_error(settings)
         here, followed = here_of(memory, roots["codex"]), instructions.Followings()
-        # First update from followed instruction files, so that changed lines do not count as new.
+        # First update earlier imports of instruction files: a changed line is not a new statement.
         if not dry_run and (names := instruction_files.changed(memory)):
             followed = instructions.update(memory, names)
         folders = run.folders_by_name(settings, roots) if every else {}
@@ -282,7 +282,7 @@ def _command(plan: run.Plan) -> str:
 
 
 def undo_last(settings: Settings, as_json: bool, file: str = run.FILE) -> int:
-    """Undo the last import in all its projects, or the last run that another `file` lists."""
+    """Undo the last run listed in `file` (by default, the last import) in all its projects."""
     last = runs.last(settings.home, file)
     if last is None:
         raise NotFound("", "Nothing was read in that is not taken back.")
@@ -352,11 +352,11 @@ def export(
     markdown: str = option("FOLDER  Write all memories as pages: one of the project, and user.md."),
     as_json: bool = flag("--json  Answer in JSON: the files and what is in them."),
 ) -> int:
-    """Write the graph as the reference server does, or all memories as Markdown.
+    """Write the graph in the reference server's format, or all memories as Markdown.
 
-    The graph is one JSON object per line. With `--markdown` each page has the records by kind, and
-    the graph; `import` reads it back without loss, and edits of its texts with it. If
-    MEMORY_FABRIC_DOMAIN names an isolated domain, only this domain is written.
+    The graph has one JSON object per line. With `--markdown`, each page contains the records by
+    kind, and the graph. `import` reads pages back without loss, including your edits of their
+    texts. If MEMORY_FABRIC_DOMAIN names an isolated domain, only this domain is written.
 
         memory-fabric export --markdown notes
     """

@@ -51,12 +51,12 @@ def learn(
     before: str = option("TIME  With `--condensed`: only sessions that began before this time."),
     as_json: bool = flag("--json  Answer in JSON: sessions by project and state, or the run."),
 ) -> int:
-    """Read in the past sessions of Claude Code, Codex and Qwen Code, after a preview.
+    """Read past sessions of Claude Code, Codex and Qwen Code into memory, after a preview.
 
-    Without an option it shows how many sessions there are of which projects, since when, and which
-    of them their client deletes soon; in a terminal it then asks whether to read them. Each
-    project's memory gets their turns, fixes and proposals: rules and corrections that you typed,
-    and what you said in several sessions. A run that was interrupted goes on where it was.
+    Without an option, list how many sessions each project has, since when, and which of them the
+    client will soon delete; in a terminal, then ask whether to read them. Each project's memory
+    gets the turns, fixes and proposals of its sessions. Proposals are rules and corrections that
+    you typed, and what you said in several sessions. An interrupted run continues where it stopped.
     """
     text = "--run, --undo, --condensed, and --accept or --drop, exclude each other."
     exclusive("--run", text, run, take_back, condensed, accept or drop)
@@ -154,7 +154,7 @@ def _left_out(sessions: Sequence[Session]) -> Iterator[str]:
 
 def _condensed(budget: int, before: str, as_json: bool) -> int:
     with environment.open_memory() as whole:
-        # Exclude isolated domains: notes taken from this output would get the folder's domain.
+        # Exclude isolated domains: notes on this output would be stored in the folder's domain.
         memory = visible_to(visible_to_process(whole).whole, "")
         condensed = condense(memory, budget, before)
         name = memory.project.name if memory.project else "no project"

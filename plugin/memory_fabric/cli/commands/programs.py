@@ -1,4 +1,4 @@
-"""Commands hook, mcp, statusline and demo, which need little of the command line's code."""
+"""Commands hook, mcp, statusline and demo; each imports its code only when it runs."""
 
 
 def hook() -> int:
@@ -32,9 +32,9 @@ def statusline() -> int:
 
 
 def demo() -> int:
-    """Tell a story of two days through the real hooks.
+    """Demonstrate two days of work with the real hooks.
 
-    It works in a temporary home. Exit code 1 if anything differs from what it claims.
+    It uses a temporary home, and checks what it claims. Exit code 1 if a claim is false.
     """
     from memory_fabric.cli import demo as story
 

@@ -33,10 +33,10 @@ def project(
 ) -> int:
     """Show or change which project this folder belongs to.
 
-    link, split and undo (of the last link or split) show what would change and ask. If this folder
-    is the last of a project that it leaves by link, the project's memories are copied. adopt
-    restores the records of this folder's decisions.jsonl after the loss of the home. Only you can
-    run these four: in a shell that Claude Code started, type /memory-fabric:project.
+    link, split and undo (of the last link or split) show what would change, and ask. If link takes
+    the last folder from a project, the memories of this project are copied to the other one. adopt
+    restores the records in this folder's decisions.jsonl after the home was lost. Only you can run
+    these four: in a shell that Claude Code started, type /memory-fabric:project.
     """
     if wanted and action not in ("link", "adopt"):
         text = "Only link takes a project, and only adopt an author."
@@ -181,11 +181,11 @@ def _named(project: link.KnownProject) -> str:
 
 
 def domains(as_json: bool = AS_JSON) -> int:
-    """Count memories by domain, and show how domains are related.
+    """Count memories by domain, and list relations between domains.
 
-    Relations between domains are contamination, since recall in one may reach the other. Then shows
-    the domains in config.toml, and that of this folder (docs/domains.md). If MEMORY_FABRIC_DOMAIN
-    names an isolated domain, only this domain is counted. Exit code 3 if memory is empty.
+    These are contamination, because recall in one domain may reach the other. The domains in
+    config.toml and that of this folder are listed, too (docs/domains.md). If MEMORY_FABRIC_DOMAIN
+    names an isolated domain, count only this domain. Exit code 3 if memory is empty.
     """
     with environment.open_memory() as whole:
         memory = visible_to_process(whole)

@@ -50,7 +50,7 @@ def recall(
     """Search memories, best match first, or list the newest.
 
     Filters are options or part of the query: `type:decision,pattern`, `scope:user`, `agent:NAME`,
-    `since:2026-01-01` … All of them must match; of several values any one.
+    `since:2026-01-01` … All filters must match; if a filter has several values, one of them must.
 
     The query may also contain `as_of:2026-01-15` (the memory as it was then), `"an exact phrase"`,
     `-redis` to exclude memories with this word, and "other than Redis" to rank them lower. If
@@ -124,7 +124,7 @@ def _row(hit: Hit) -> tuple[Any, ...]:
     why = one_line(str(facts.get("why") or ""))
     if why and why.lower() not in text.plain.lower():
         text.append(show.printable(f" — {as_reason(cut(why, MAX_TEXT_CHARS))}"))
-    # The id or name by which the commands why, pin, forget and history find this hit.
+    # Show the id or name by which why, pin, forget and history can refer to this result.
     source, _, reference = hit.id.partition(":")
     if facts.get("entityType") == "relation":
         reference = "—"
@@ -191,9 +191,9 @@ def _show_hit(rank: int, hit: Hit, verdict: str) -> None:
 def load(as_json: bool = AS_JSON) -> int:
     """Show the memories that a session is given at its start.
 
-    The newest three open questions and blockers, rules and preferences, the ten decisions that
-    matter most, facts of yours, and fixes of the last week. What MEMORY.md shows is not left out.
-    If MEMORY_FABRIC_DOMAIN names an isolated domain, only memories of this domain.
+    These are the newest three open questions and blockers, rules and preferences, the ten most
+    important decisions, facts about you, and fixes of the last week, even if MEMORY.md shows them
+    too. If MEMORY_FABRIC_DOMAIN names an isolated domain, only memories of this domain are shown.
     """
     from memory_fabric.hooks.session.standing import standing
     from memory_fabric.recall import session_block
@@ -219,8 +219,8 @@ def why(
 ) -> int:
     """Show where a memory comes from and which sessions were given it.
 
-    Shows who stated it, when and where, or who deleted it, which tiers hold it, and which sessions
-    and agents were given it; for an entity, the same for each observation.
+    The output says who stated or deleted it, when and where, which files and databases contain it,
+    and which sessions and agents were given it; for an entity, it says so for each observation.
     """
     with environment.open_memory() as memory:
         origin = trace.why(memory, name)
@@ -337,9 +337,9 @@ def undo(
     yes: bool = flag("--yes  Undo the changes of the preview."),
     as_json: bool = flag("--json  Answer in JSON: the changes, and the result for each."),
 ) -> int:
-    """Undo a change; what others added or forgot since then stays.
+    """Undo a change, but not what others added or forgot since then.
 
-    An undo is a change, too, and can be undone. Without an id or `--last` it is only shown.
+    An undo can itself be undone. Without an id or an option, the last change is only shown.
     """
     text = "An id, --last, --session and --step exclude each other."
     exclusive("--last", text, identifier, last, session, step)

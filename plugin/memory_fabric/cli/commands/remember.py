@@ -50,16 +50,17 @@ def remember(
 ) -> int:
     """Remember a decision, a rule, what worked or failed.
 
-    The same words again strengthen the known memory, and add a reason or lesson that it lacks; with
-    the opposite outcome they are another memory. Up to three memories that contradict it are shown,
-    and not changed; for one that states another choice, also the command that replaces it.
+    Stating the same words again strengthens the known memory, and adds a reason or lesson that it
+    lacks; with the opposite outcome, it makes another memory. Up to three memories that contradict
+    the new one are shown, not changed. If one states another choice, the command that replaces it
+    is shown, too.
 
-    Its domain is `--domain`, else that of `--agent` or this folder in config.toml, else that of
-    the agent's name, else `general`; always that of MEMORY_FABRIC_DOMAIN if this is isolated.
+    The domain is the first of: `--domain`, that of `--agent` or this folder in config.toml, that of
+    the agent's name, `general`. An isolated domain in MEMORY_FABRIC_DOMAIN always prevails.
 
-    For a failure without a reason or lesson, a terminal first asks what to do instead. Exit code 2
-    for an empty text, for one that is only a secret, and with `--global` for a word that may name a
-    person, company or location.
+    If a failure has neither a reason nor a lesson, a terminal first asks what to do instead. Exit
+    code 2 for an empty text, for a text that is only a secret, and with `--global` for a word that
+    may name a person, company or place.
 
         memory-fabric remember --failed --instead "use cursors" "Offsets time out"
         memory-fabric remember "Use pnpm instead of npm" --instead-of 1a2b3c4d
@@ -286,8 +287,8 @@ def edit(
 ) -> int:
     """Change the words, type, scope or reason of a memory.
 
-    New words are your statement: entities and relations are read from them again, and a candidate
-    becomes a memory. A memory of others, of one session, or one that was replaced stays as it is.
+    New words count as your statement: their entities and relations are read again, and a candidate
+    becomes a memory. Memories of others, of a single session, and replaced ones cannot be edited.
 
         memory-fabric edit 1a2b3c4d --text "Use cursors" --why "offsets time out"
     """
@@ -335,7 +336,7 @@ def pin(
     off: bool = flag("--off  Unpin it."),
     as_json: bool = AS_JSON,
 ) -> int:
-    """Give a memory to every session at its start, before newer ones."""
+    """Show a memory at the start of every session, before newer memories."""
     with environment.open_memory() as memory:
         record = resolve.pin(memory, identifier, environment.provenance(), off=off)
         memory.flush()

@@ -21,7 +21,7 @@ NOTHING = (
     "not note, waits here until you keep or drop it."
 )
 MAX_TEXT_CHARS = 160
-# The name of each kind of review item, and the commands by which the user decides on it.
+# The name of each kind of item in a review, and the commands with which the user decides.
 TWO = "edit ID --instead-of ID, or review --holds ID"
 BROUGHT_BY = "review --holds ID, or forget ID; all of {0}: --holds or --drop {0}"
 WITH_RULE = "review --holds ID, so that it binds, edit ID --when, or forget ID"
@@ -54,11 +54,11 @@ def candidates(
     step: str = STEP,
     as_json: bool = flag("--json  Answer in JSON: `candidates`, or `done`, `record`, `results`."),
 ) -> int:
-    """List sentences that were heard and not noted.
+    """List your sentences that may be rules or decisions, but were not noted.
 
-    Shows those first that you said again in other sessions, then the newest. A candidate is told to
-    no session. It becomes a memory if you keep it, or if the assistant notes it with `From: [id]`,
-    and is dropped after 90 days.
+    Sentences that you repeated in other sessions come first, then the newest. Recall does not
+    return these candidates. A candidate becomes a memory if you keep it, or if the assistant notes
+    it with `From: [id]`. It is dropped after 90 days.
     """
     keep, drop = keep or [], drop or []
     for name in keep:
@@ -143,10 +143,10 @@ def review(
 ) -> int:
     """List what waits for your decision.
 
-    These are candidates, contradictions, rules that name what you never typed, stale memories, near
-    duplicates, and memories that programs and colleagues brought. Decide with `--keep`,
-    `--replace`, `--holds`, `--drop`, `candidates --drop`, `edit` or `forget`, and give each the
-    step that is shown, so that one undo takes all of it back.
+    These are candidates, contradictions, rules with words in `When:` that you never typed, stale
+    memories, near duplicates, and memories from other programs and colleagues. Decide with
+    `--keep`, `--replace`, `--holds`, `--drop`, `candidates --drop`, `edit` or `forget`. If you add
+    the `--step` that is shown to each command, one undo reverts all of them.
     """
     from memory_fabric.capture import edit  # imported late: not needed for --help
 
@@ -239,11 +239,11 @@ def stale(
     files: bool = flag("--files  Only memories that name a file which has changed since."),
     as_json: bool = AS_JSON,
 ) -> int:
-    """List memories not mentioned for long, or whose files changed.
+    """List memories that were not mentioned for long, or whose files changed.
 
-    Decisions are stale after 90 days, technologies 120, patterns 180, preferences 365, other types
-    90, counted from the last observation; the oldest come first. Agents and pinned memories are
-    never stale. Then follow memories that name a file which has changed or is gone since.
+    Decisions are stale after 90 days, technologies after 120, patterns after 180, preferences after
+    365, and other types after 90, counted from the last observation; the oldest come first. Agents
+    and pinned memories are never stale. Last come memories that name a changed or missing file.
     """
     with environment.open_memory() as memory:
         report = reviewing.Report()
@@ -314,10 +314,10 @@ def prune(
     yes: bool = flag("--yes  Prune without asking."),
     as_json: bool = AS_JSON,
 ) -> int:
-    """Show what `stale` shows, ask, and then remove exactly that.
+    """Show stale memories, ask, and then remove exactly these.
 
-    What was mentioned since it was shown stays. One undo, whose command is printed, restores all
-    of it. With --json it does not ask, and needs --yes to change anything.
+    Memories that are mentioned in the meantime stay. One undo, whose command is printed, restores
+    all of them. With `--json`, the command does not ask, and needs `--yes` to change anything.
     """
     now = timestamp()
     with environment.open_memory() as memory:

@@ -31,10 +31,11 @@ def rules(
 ) -> int:
     """List the rules bound to commands, paths or activities.
 
-    A rule, decision or preference binds by its field `When:` (`remember --when`, `edit --when`, a
-    note). By itself it holds the first such call of a session back and says why; if your own words
-    forbid the thing, it asks, once a session or before each call that pushes, deploys, publishes or
-    deletes. Only you can change that, outside Claude Code. docs/rules.md says what goes unnoticed.
+    The field `When:` binds a rule, decision or preference (`remember --when`, `edit --when`, a
+    note). By default, the first such call of a session is held back, with the reason. If your own
+    words forbid the call, the client asks you: once a session, or before each call that pushes,
+    deploys, publishes or deletes. Only you can change this, outside Claude Code. docs/rules.md
+    lists what is not noticed.
 
         memory-fabric rules test 'npm run dev'
         memory-fabric rules lift 1a2b3c4d

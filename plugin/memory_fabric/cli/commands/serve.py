@@ -44,12 +44,12 @@ def serve(
 ) -> int:
     """Serve the page, ingest, recall and MCP over HTTP until Ctrl-C.
 
-    The page shows the current memory; its search is that of `recall`. Programs ingest texts with
-    `POST /v1/memory/ingest` and query memory at `/mcp` (docs/http.md). Reading needs a key: the one
-    in the printed address, new with each start, or a permanent one. Ingest needs a key as soon as
-    there is a permanent one; until then only this machine can reach the server.
+    The page shows the current memory, and searches it like `recall`. Programs can send texts to
+    `/v1/memory/ingest` (POST), and query memory at `/mcp` (docs/http.md). Reading needs a key: a
+    permanent one, or the one in the printed address, which changes with each start. Ingest needs no
+    key as long as no permanent key exists; until then, only this machine can reach the server.
 
-    With --team it serves the shared log of a team from PostgreSQL, for clients without a local
+    With `--team`, serve the shared log of a team from PostgreSQL, for clients without a local
     memory. Each key acts for a member, whose rights the database checks.
 
         memory-fabric serve --open
@@ -146,7 +146,7 @@ def _about_keys(
     keys: Sequence[str],
     how: str,
 ) -> int:
-    """Create a key, delete the key `dropped`, or list all keys; `how` is a command to make one."""
+    """Create a key with `make`, or delete the key `dropped`, or list `keys` (`how` creates one)."""
     if make:
         show.line(make())
         show.warn("this key is shown only once; only its hash is stored.")
@@ -169,10 +169,10 @@ def viz(
 ) -> int:
     """Show the memory as a page in the browser, or its graph as text.
 
-    The page is one file in the home's `pages/`; it needs no network, and only you can read it.
-    It shows the memory as it was when it was made; `memory-fabric serve` shows it live. Without a
-    terminal or display, the path is printed. Exit code 3 when nothing is remembered, or no entity
-    has the name; similar names are then shown.
+    The page is one file in the home's `pages/`; it needs no network, and only you can read it. It
+    does not change with the memory, unlike the page of `memory-fabric serve`. Without a terminal or
+    display, the path is printed. Exit code 3 if nothing is remembered, or if no entity has the
+    name; similar names are then shown.
 
         memory-fabric viz cursor-pagination --mermaid --depth 2
     """

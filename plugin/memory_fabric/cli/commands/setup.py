@@ -1,4 +1,4 @@
-"""Command setup: install hooks without the plugin, the MCP server, and a link on the PATH."""
+"""Command setup: install the MCP server, a link on the PATH, and hooks without the plugin."""
 
 import difflib
 import os
@@ -57,12 +57,13 @@ def setup(
 ) -> int:
     """Add hooks and MCP server to the client's files, for clients without plugins.
 
-    These are the hooks of the plugin, with the absolute path of their launcher. It shows the
-    difference, asks, and writes the file; everything else in it stays byte for byte. A file that is
-    not valid JSON is rejected with the line. Running it again changes nothing.
+    The hooks are those of the plugin, with the absolute path of their launcher. The command shows
+    the difference, asks, and writes the file; everything else in it stays byte for byte. A file
+    that is not valid JSON is rejected, with the number of the invalid line. Running it again
+    changes nothing.
 
-    `--remove` restores a file byte for byte if it was not changed since, and otherwise removes
-    only these hooks. Exit code 2 beside the enabled plugin, and in the client's copy of it.
+    `--remove` restores a file byte for byte if it has not changed since, and otherwise removes only
+    these hooks. Exit code 2 if the plugin is enabled, or if this is the client's copy of it.
 
         bin/memory-fabric setup --settings project
         bin/memory-fabric setup --shell
@@ -114,7 +115,7 @@ def setup(
 
 
 def removals(settings: Settings, root: str) -> list[set_up.Change]:
-    """Return the changes that undo setup and remove its hooks even if they were added by hand."""
+    """Return the changes that revert setup, and that remove the same hooks if added by hand."""
     kinds = {m.path: m.kind for m in set_up.marks(settings.home) if m.kind in TAKES}
     own, _ = _files(settings)
     if set_up.may_hold_hooks(own):
@@ -144,7 +145,7 @@ def show_difference(change: set_up.Change) -> None:
 def _expect_no_plugin(
     settings: Settings, root: str, path: str, place: Place | None, force: bool
 ) -> None:
-    """Raise BadInput, unless `force`, if the plugin is enabled or `root` is the client's copy."""
+    """Raise BadInput if the plugin is enabled or `root` is the client's copy, unless `force`."""
     paths = [path]  # all settings files that apply here
     if place in ("project", "local"):
         paths = [_files(settings, "project")[0], _files(settings, "local")[0]]

@@ -35,10 +35,10 @@ def share(
 ) -> int:
     """Share this project's team records by git.
 
-    After `share on`, git sees decisions.jsonl, and keeps both sides in a merge. Records that others
-    commit are read at the start of each session, and marked with the name that the author claims.
-    You add and commit the file yourself. `share off` hides the file again, and stops reading it; if
-    git tracks it already, it stays tracked (docs/tiers.md).
+    After `share on`, git sees decisions.jsonl; a merge keeps the lines of both sides. You add and
+    commit the file yourself. Records that others commit are read at the start of each session, with
+    the name that the author claims, which is not verified. `share off` hides the file from git
+    again and stops reading it. If git already tracks the file, it stays tracked (docs/tiers.md).
 
         memory-fabric share on
         git add .claude/memory && git commit -m "Share what was decided"
@@ -139,9 +139,10 @@ def _lines(
 
 
 def of_branch(project: Project, base: str) -> dict[str, Any]:
-    """Compare HEAD with its merge base on `base`, by default one of BASES. Raises BadInput.
+    """Compare the shared records at HEAD with those at its merge base with the branch `base`.
 
-    The keys of the result are those of the JSON output; it has Records instead of dicts.
+    If `base` is '', the first of BASES with a common commit is used. The result has the keys of the
+    JSON output, but Records instead of dicts. Raises BadInput.
     """
     from memory_fabric.capture.contradiction import contradicted  # imported late: only for review
     from memory_fabric.store.projects.file_states import paths_in

@@ -39,11 +39,11 @@ LOOKS = {
 
 
 def status(as_json: bool = AS_JSON) -> int:
-    """Show the state of tiers, recall, capture, sharing, forwarding.
+    """Show the state of stored data, recall, capture, sharing and forwarding.
 
-    Each tier is healthy, degraded or unavailable, with the reason, a remedy and its contents. Then
-    follow queues, shared logs, the clients' transcripts, and how the latest hook events were
-    answered. Exit code 1 without a graph.
+    Each tier (the graph, the journal, MEMORY.md) is healthy, degraded or unavailable, with the
+    reason, a remedy and its contents. Queues, shared logs, the clients' transcripts and the answers
+    to the latest hook events are also shown. Exit code 1 if the graph is unavailable.
     """
     with environment.open_memory() as memory:
         now_s = time.time()
@@ -137,10 +137,10 @@ def doctor(
 ) -> int:
     """Check all that memory depends on, and name remedies.
 
-    **Installation**: interpreter, packages, plugin files. **Claude Code**: release, settings,
-    hooks, servers, permission rules, variables. **At work**: switches, hooks, their warnings today.
-    **Storage**: permissions, free space, queue, indexes, backups, the three tiers. Exit code 1 for
-    a `fault`, not for a `warning`.
+    **Installation**: the interpreter, packages and plugin files. **Claude Code**: its release,
+    settings, hooks, servers, permission rules and variables. **At work**: switches, hooks, and
+    today's warnings by hooks. **Storage**: permissions, free space, queue, indexes, backups, the
+    graph, the journal and MEMORY.md. Exit code 1 for a `fault`, but not for a `warning`.
     """
     repairs: dict[str, tuple[str, ...]] = {}
     if fix:
@@ -200,11 +200,11 @@ def worth(
     price: float | None = option("DOLLARS  For a million tokens.", None, min=0, max=MAX_PRICE),
     as_json: bool = AS_JSON,
 ) -> int:
-    """Show what came of memory week by week, and what it cost.
+    """Show the use and the cost of memory, week by week.
 
     Counts what this project's sessions were given, by kind and by channel; how often they followed
-    rules, fixes and decisions; and what you had to say again. docs/worth.md says what each figure
-    misses. Everything is counted for 90 days. Exit code 3 if nothing was told.
+    rules, fixes and decisions; and what you had to repeat. docs/worth.md says what each figure
+    misses. Figures are kept for 90 days. Exit code 3 if no session was given anything.
 
         memory-fabric worth --price 3 --json
     """

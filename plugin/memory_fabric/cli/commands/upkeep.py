@@ -1,4 +1,4 @@
-"""Commands check, repair, backup and queue: maintain stored data, and queued texts to ingest."""
+"""Commands check, repair, backup and queue: maintain stored data, and texts queued for ingest."""
 
 import os
 import time
@@ -31,9 +31,9 @@ def check(
 ) -> int:
     """Check stored data for damage and disorder; change nothing.
 
-    Finds damage in databases, indexes, journals, queues and backups, and notes what to tidy up:
-    entities without observations or relations, names in several spellings. Of large indexes samples
-    are compared, of large backups the newest is read. Exit code 1 only for damage.
+    Finds damage in databases, indexes, journals, queues and backups. Also lists what to tidy up:
+    entities without observations or relations, names in several spellings. Only samples of a large
+    index are compared, and only the newest of large backups is read. Exit code 1 only for damage.
     """
     with environment.open_memory() as memory, show.progress_bar("Checking", quiet=as_json) as tell:
         findings = integrity.findings(memory, full=full, progress=tell)
@@ -58,8 +58,8 @@ def repair(
     """Rebuild damaged or lost databases, indexes and journals.
 
     A damaged or lost database is rebuilt from its newest intact backup and its journal, an index
-    from its table, lost journal lines from the database. Records that only the project's journal
-    holds are restored if they are proved to be yours; otherwise their number is shown.
+    from its table, lost journal lines from the database. Records that are only in the project's
+    journal are restored if they are provably yours; otherwise, only their number is shown.
     """
     if orphans:
         return _show_orphans(yes, as_json)
@@ -158,10 +158,10 @@ def queue(
 ) -> int:
     """List texts of other programs that are not processed yet.
 
-    A text that fails is tried again after 10, 20, 40 seconds and so on, and is dead after six
-    attempts. `drop` removes the text, but not the memories made from it (`memory-fabric undo ID`
-    removes its records; its turns stay). `work` runs until SIGTERM; several may run at once. Exit
-    code 3 if no text is meant.
+    A text that fails is tried again after 10, 20, 40 seconds and so on, and is `dead` (given up)
+    after six attempts. `drop` removes the text, but not the memories made from it (`memory-fabric
+    undo ID` removes its records; its turns stay). `work` runs until SIGTERM; several may run at
+    once. Exit code 3 if there is no text to act on.
     """
     ids = named or []
     if bad := [encodable(typed) for typed in ids if encodable(typed) != typed]:

@@ -1,4 +1,4 @@
-"""Stop: store the notes of the finished turn, then update the memory files (tiers 2 and 3)."""
+"""Stop: store the notes of the finished turn, then update the journal and MEMORY.md."""
 
 from memory_fabric import deadline, events
 from memory_fabric.capture.notes.protocol import Kept
@@ -14,7 +14,7 @@ from memory_fabric.store.home import log
 
 
 def handle(event: events.Event, context: RequestContext) -> Reply | None:
-    """Store a finished turn's notes. The reply has no context, which would continue the turn."""
+    """Store a finished turn's notes. The reply has no context: context would continue the turn."""
     memory = context.memory
     results: list[Kept] = []
     is_unfinished = False

@@ -16,10 +16,10 @@ from memory_fabric.store.memory import Memory
 
 
 def handle(event: events.Event, context: RequestContext) -> Reply | None:
-    """Store a prompt, so that quotations in notes can be checked, and the prompt's explicit
-    statements. The reply has a cue if the prompt sounds like a rule, a correction or a choice, and
-    the outcome of the previous turns' notes. Runs a prompt that is only a memory command. Ignores
-    slash commands and prompts written by programs.
+    """Store a prompt, which notes may quote, and what it asks to remember. If the prompt sounds
+    like a rule, a correction or a choice, the reply suggests a note. The reply also reports what
+    became of the previous turns' notes. A prompt that is only a memory command is executed. Slash
+    commands and prompts written by programs are ignored.
     """
     if events.is_machine_turn(event) or events.is_typed_command(event):
         return None
@@ -38,7 +38,7 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
         from memory_fabric.hooks.session.follow_transcript import settle_late
 
         if not reason:
-            # Judge the trust of earlier prompts first: after an undo, this might restore a record.
+            # Settle earlier prompts' trust first: after an `undo`, this might restore the record.
             try:
                 settle_late(context, event.session, event.transcript_path)
             except StoreUnavailable:
@@ -68,7 +68,7 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
         parts = sessions.feedback(memory.session_database(), event.session)
         parts = [part for part in parts if _holds(memory, part)]
     except StoreUnavailable:
-        pass  # the feedback is shown at the next prompt instead
+        pass  # the next prompt shows the feedback on notes instead
     if parts:
         from memory_fabric.capture.notes.protocol import text_of  # imported late: for few turns
 
@@ -101,8 +101,8 @@ def _keep(event: events.Event, context: RequestContext, origin: str) -> None:
 
 
 def _holds(memory: Memory, part: Sequence[str]) -> bool:
-    """Return False if feedback on a note is outdated after an `undo`, `forget` or `keep`."""
-    from memory_fabric.capture.notes import protocol, replaced  # imported late: only after notes
+    """Return False if an `undo`, `forget` or `keep` has made this feedback on a note obsolete."""
+    from memory_fabric.capture.notes import protocol, replaced  # imported late: only for feedback
 
     key, heading, *_ = part
     id_ = key.rpartition(" ")[2]
@@ -110,7 +110,7 @@ def _holds(memory: Memory, part: Sequence[str]) -> bool:
         return all(record.valid_to for record in replaced.with_id(memory, id_))
     if heading != protocol.KEPT or replaced.with_id(memory, id_):
         return True
-    from memory_fabric.store.history import changes  # imported late: if no record is found
+    from memory_fabric.store.history import changes  # imported late: only if the record is missing
 
     gone = "kind IN ('undo', 'forget') AND instr(payload, ?) > 0"
     return not changes.read_all(memory, gone, (id_,), 1)
@@ -119,7 +119,7 @@ def _holds(memory: Memory, part: Sequence[str]) -> bool:
 def _count(
     event: events.Event, context: RequestContext, cue: str, parts: Sequence[Sequence[str]]
 ) -> None:
-    from memory_fabric.store.conversations import worth  # imported late: used after the reply
+    from memory_fabric.store.conversations import worth  # imported late: not needed for the reply
 
     database = context.memory.session_database()
     if not database.read_only:

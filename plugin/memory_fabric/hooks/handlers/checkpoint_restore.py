@@ -50,7 +50,7 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
 
 
 def _worth_restoring(context: RequestContext, session: str, started_at: str) -> list[list[Record]]:
-    """Return own, pinned and lasting records, except MEMORY.md's, which compactions retain."""
+    """Return this session's, pinned and lasting records, but none that a compaction retains."""
     memory = context.memory
     sync.confirm_shown(memory)
     where = f"{ACTIVE_CURRENT} AND type <> 'session' AND session = ?"

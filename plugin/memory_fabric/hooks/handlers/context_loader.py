@@ -29,15 +29,15 @@ from memory_fabric.store.queries.conditions import marks
 
 # The share of this event's time that maintenance may use before records are injected.
 ORDER_SHARE = 0.5
-FIX = "fix:"  # ledger prefix of fixes, which are shown again when their command fails
-# The maximum number of received records to compare with the user's own, and the CPU time for it.
+FIX = "fix:"  # prefix of a fix in the injection ledger; fixes are shown again when a command fails
+# Limits on comparing other people's new records with the user's own: their number, CPU seconds.
 MAX_COMPARED, MAX_COMPARING_S = 20, 0.1
 # Limits on reading earlier transcripts while the user waits; a later start reads the remainder.
 MAX_SESSIONS, MAX_BYTES, MAX_CHARS = 2, 1 << 20, 16 << 10
 # The number of sessions to check: more than MAX_SESSIONS, because some may still be running.
 MAX_LOOKED_AT = 12
 UNSEEN_FOR_S = 600
-# A session that continued after it was marked as ended may be idle, so wait for a day.
+# A session wrongly marked as ended may be idle for long, so it counts as running for a day.
 REVIVED_UNSEEN_FOR_S = 24 * 3600
 
 
@@ -85,7 +85,7 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
 
 
 def session_block(event: events.Event, context: RequestContext) -> tuple[Reply, tuple[str, ...]]:
-    """Return a reply with the records that are new to the session, and their ledger names."""
+    """Return a reply with records that the session lacks, and their injection ledger names."""
     memory = context.memory
     ledger = Ledger(event, context)
     if event.text("source") == "fork":
@@ -118,7 +118,7 @@ def session_block(event: events.Event, context: RequestContext) -> tuple[Reply, 
 
 
 def _maintain(event: events.Event, context: RequestContext) -> None:
-    memory = context.memory.whole  # all domains, because queued changes may belong to any of them
+    memory = context.memory.whole  # all domains: a queued change may belong to any domain
     from memory_fabric.store.tiers import sync  # imported late: only a session's start needs it
 
     sync.confirm_shown(memory)
@@ -126,7 +126,7 @@ def _maintain(event: events.Event, context: RequestContext) -> None:
         return
     database = memory.session_database()
     if event.agent_type or memory.settings.domain or memory.settings.domains.configured:
-        # A later session uses these notes to catch up on this one. Imported late: only for domains.
+        # Save the domain for later sessions that read this transcript. Imported late: rarely used.
         from memory_fabric.hooks.session.follow_transcript import launched
 
         sessions.touch(database, event.session, context.now, event.transcript_path)
@@ -135,7 +135,7 @@ def _maintain(event: events.Event, context: RequestContext) -> None:
         sessions.save_notes(database, event.session, {**notes, **launch})
     sync.drain(memory)
     if memory.project is not None and switch.is_on(memory.settings.home, memory.project.id):
-        from memory_fabric.sharing.git import shared_journal  # imported late: few projects need it
+        from memory_fabric.sharing.git import shared_journal  # imported late: for shared journals
 
         try:  # the Stop hook imports the remaining records
             shared_journal.import_new(memory, most=shared_journal.MAX_AT_START)
@@ -154,7 +154,7 @@ def _catch_up(event: events.Event, context: RequestContext) -> None:
     unfinished = sessions.unfinished(database, event.session, unseen_since, MAX_LOOKED_AT)
     for session, path, seen_at in unfinished:
         if event.transcript_path and not os.path.exists(path):
-            # If the project's folder was moved, the client has moved the transcripts too.
+            # If the project's folder was moved, its transcripts were too: look in the new folder.
             moved = os.path.join(os.path.dirname(event.transcript_path), os.path.basename(path))
             path = moved if os.path.exists(moved) else path
         if finished == MAX_SESSIONS:
@@ -165,11 +165,11 @@ def _catch_up(event: events.Event, context: RequestContext) -> None:
 
 def _read_on(context: RequestContext, session: str, path: str) -> bool:
     """Read more of another session's transcript; return False if its messages must not be kept."""
-    # Imported late: the import is slow, and most unfinished sessions are still running.
+    # Imported late because it is slow, and often all unfinished sessions are still running.
     from memory_fabric.hooks.session import follow_transcript as transcript
 
     if not trust_for(context.memory.settings, "assistant"):
-        return False  # a later session that may store these messages will read them
+        return False  # left to a later session that is permitted to store these messages
     database = context.memory.session_database()
     if context.domain.isolated and transcript.PLACE not in sessions.load_notes(database, session):
         return False  # the domain of the other session is unknown
@@ -198,13 +198,13 @@ def _may_be_running(db: Database, session: str, path: str, seen_at: str) -> bool
 
 
 def _report_missing(memory: Memory) -> None:
-    """Add a notice, once, if the project's folder in the home or journal records are missing."""
+    """Add a notice, once, if memory lacks journal records or its home lacks the project folder."""
     try:
         is_gone = registry_file.has_lost_card(memory.settings.home, memory.switched_by[1])
         now, before = own_lines.stamps(memory)
         if now == before and not is_gone:
             return
-        from memory_fabric.sharing.git import adoption  # imported late: needed after changes
+        from memory_fabric.sharing.git import adoption  # imported late: only after changes
 
         missing_records = adoption.missing(memory, max_bytes=adoption.MAX_AT_START_BYTES)
         if missing_records is not None:
@@ -224,7 +224,7 @@ def _notices(memory: Memory) -> list[str]:
         memory.fail(f"notices: {error}")
         waiting = []
     failed = packages.last_error(memory.settings.data_dir)
-    # The settings' complaints include misspelt isolation settings, which have no effect.
+    # Include `complaints`, so that misspelt isolation settings, which have no effect, are seen.
     return [*memory.messages, *memory.settings.complaints, *waiting, *([failed] if failed else [])]
 
 
@@ -246,7 +246,7 @@ def _arrived(event: events.Event, memory: Memory) -> str:
     came = counts.arrived(memory, event.text("source"), event.agent_type)
     if not came:
         return ""
-    from memory_fabric.capture.contradiction import contradicting  # imported late: once a day
+    from memory_fabric.capture.contradiction import contradicting  # imported late: used once a day
 
     newest = [one.id for one in came[:MAX_COMPARED]]
     until_s = time.thread_time() + MAX_COMPARING_S
@@ -259,7 +259,7 @@ def _arrived(event: events.Event, memory: Memory) -> str:
 
 
 def _parent(path: str) -> str:
-    """Return the id of the forked session, found in the copied answers; '' if not found."""
+    """Return the id of a fork's parent session from answers copied from it; '' if not found."""
     try:
         with open_regular(path) as stream:
             for line in stream.readlines(1 << 16):

@@ -12,7 +12,7 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries import graph
 
 OUR_SERVERS = frozenset(("plugin:memory-fabric:memory", "memory-fabric"))
-# Tools whose calls are copied, with the name of their input list and its items' required keys.
+# Tools whose calls are copied: the input field with the items, and the keys an item must have.
 LISTS = {
     "create_entities": ("entities", ("name", "entityType")),
     "create_relations": ("relations", ("from", "to", "relationType")),
@@ -59,14 +59,14 @@ def handle(event: events.Event, context: RequestContext) -> None:
 
 
 def _is_known(memory: Memory, kind: str, payload: Mapping[str, Any]) -> bool:
-    """Return True if memory already has the whole payload, to avoid duplicates in the history."""
+    """Return True if memory already has all of the payload, so that a copy would be a duplicate."""
     items = write.cleaned(payload)[LISTS[kind][0]]
     ends = ("name", "entityName", "from", "to")
     names = list(dict.fromkeys(item[end] for item in items for end in ends if end in item))
     try:
         parts = [graph.open_nodes(database, names) for database in memory.databases()]
     except StoreUnavailable:
-        return False  # if memory cannot be read now, queue the change
+        return False  # memory cannot be read now, so let the write be queued
     entities = graph.by_name(p.entities for p in parts).values()
     observations_of = {e.name: set(e.observations) for e in entities}
     links = {(r.source, r.type, r.target) for part in parts for r in part.relations}

@@ -7,7 +7,7 @@ from memory_fabric.recall.request_context import RequestContext
 
 
 def waiting_forward(event: Event, context: RequestContext) -> Reply | None:
-    """After the reply, start the sender if an item is due. At a start, announce a new receiver."""
+    """After the reply, start the sender if an item is due. At SessionStart, announce a receiver."""
     from memory_fabric.forwarding import trigger  # imported late: needed only with a receiver
 
     settings = context.memory.settings
@@ -19,5 +19,5 @@ def team_exchange(event: Event, context: RequestContext) -> Reply | None:
     """After the reply, exchange due changes with a team in a detached process."""
     from memory_fabric.sharing.team import ties  # imported late: needed only with a shared log
 
-    receipts = ties.receipts(context.memory.whole, event.name)  # an exchange covers all domains
+    receipts = ties.receipts(context.memory.whole, event.name)  # exchange changes of all domains
     return Reply(receipts=receipts) if receipts else None

@@ -1,4 +1,4 @@
-"""UserPromptExpansion: link or split the project when the user runs the skill `project`."""
+"""UserPromptExpansion: link or split this folder's project when a user runs the skill `project`."""
 
 from memory_fabric.errors import FabricError
 from memory_fabric.events import Event
@@ -44,7 +44,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
 
 
 def _adopted(memory: Memory, author: str) -> str:
-    from memory_fabric.sharing.git import adoption  # imported late: needed after a lost home
+    from memory_fabric.sharing.git import adoption  # imported late: only to recover records
 
     missing_records = adoption.missing(memory, author)
     if missing_records is None:

@@ -20,11 +20,11 @@ MAX_LOOKED_BACK_BYTES = 1 << 20
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Apply the matching rules before a command or a file change: refuse it, ask the user, or add
-    context. A rule is shown once per session and agent, and asks the user once; it asks again about
+    """Apply the rules that match a command or a file change: refuse the call, ask the user, or add
+    context. A rule is shown once per session and agent, and asks the user once. It asks again about
     calls that cannot be undone, and after the user declined a matching call. A first refusal is
     recorded before it is sent. If recording fails, the rule is only shown, because it would refuse
-    every time. A rule with `First:` has no effect while the required command's last pass is valid.
+    every time. A rule with `First: pytest` has no effect while pytest's last success is valid.
     """
     memory = context.memory
     rules = [rule for rule in matching.load(memory) if rule.bindings]
@@ -36,7 +36,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     roots = matching.roots_of(memory)
     applied = matching.applying(rules, action, roots)
     if any(rule.first for rule in applied):
-        from memory_fabric.hooks.session import passed  # imported late: needed only with `First:`
+        from memory_fabric.hooks.session import passed  # imported late: for rules with `First:`
 
         applied = passed.unmet(event, memory.settings, applied, roots)
     if not applied:
@@ -72,7 +72,7 @@ def _reply_once(
         # A question shows the rule only to the user, and so uses none of the assistant's context.
         in_question = [worth.Item(name, "record", 0) for name in of_records if reply.question]
         used = {effects.effect_of(o.record, o.binding, settings) for o in applied}
-        is_held = reply.refusal and effects.DENY not in used  # a denial leaves the model no choice
+        is_held = reply.refusal and effects.DENY not in used  # if denied, the model cannot disobey
         is_asked = reply.question and not reply.refusal
         sessions.record_injections(
             database,
@@ -105,7 +105,7 @@ def _declined(event: Event, context: RequestContext, rules: Sequence[BoundRule])
 
 
 def _note_unbound(memory: Memory) -> None:
-    """If no rule is bound to any call, save marks that let hooks/launch skip the next calls."""
+    """If no rule applies to any tool call, record this, so that hooks/launch skips later calls."""
     databases = memory.whole.databases()
     states = [launch_marks.state_of_rules(database.connection) for database in databases]
     rules = matching.load(memory.whole, of_all_sessions=True)
@@ -116,7 +116,7 @@ def _note_unbound(memory: Memory) -> None:
             with database.transaction(durable=False) as connection:
                 launch_marks.note_unbound(connection, database.path, state)
         except StoreUnavailable:
-            continue  # without the mark, Python is started needlessly for the next call
+            continue  # hooks/launch then starts Python needlessly for the next call
 
 
 def _reply(
@@ -134,7 +134,7 @@ def _reply(
     for rule in applied:
         effect = effects.effect_of(rule.record, rule.binding, settings)
         if effect == effects.DENY and rule.is_unseen:
-            effect = effects.TELL  # no pass would ever be visible, so the denial would never end
+            effect = effects.TELL  # no success can be detected, so the denial would be permanent
         by_effect.setdefault(effect, []).append(rule)
     denied = by_effect.get(effects.DENY, [])
     to_ask = [rule for rule in by_effect.get(effects.ASK, []) if rule in asking]
@@ -150,5 +150,5 @@ def _reply(
 
 
 def _names(one: Applied) -> tuple[str, ...]:
-    """Return the ledger names of a rule and of the command's pass after which it was shown."""
+    """Return the ledger names for showing a rule: its id, and the last call that met `First:`."""
     return (f"rule:{one.record.id}", *([f"passed:{one.passed}"] if one.passed else []))

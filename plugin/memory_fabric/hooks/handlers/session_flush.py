@@ -17,7 +17,7 @@ MAX_NEW_BYTES, MAX_NEW_CHARS = 1 << 20, 32 << 10
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Store the remainder of an ending session, delete its local records, and start due backups."""
+    """Store the rest of a session, delete its session-only records, and start due maintenance."""
     memory, session, path = context.memory, event.session, event.transcript_path
     limit = deadline.current()
     before = read_to(memory, session)

@@ -21,7 +21,7 @@ from memory_fabric.text import cut, without_controls, without_injected
 MAX_MESSAGES = 10
 BETWEEN = f"\n\n{ingest_protocol.BETWEEN}\n\n"
 MAX_MESSAGE_CHARS, MAX_SUMMARY_CHARS = 24 << 10, 128 << 10
-# At most this many characters of a text are redacted, before it is cut: a cut may split a secret.
+# Redact up to this many characters before the final cut, which could otherwise split a secret.
 MAX_READ_CHARS = 256 << 10
 MAX_BODY_BYTES = 1_000_000  # receivers accept at most a megabyte
 

@@ -27,8 +27,9 @@ def task_note(event: events.Event, context: RequestContext) -> None:
 
 
 def caller_note(event: events.Event, context: RequestContext) -> None:
-    """Store the caller of an MCP tool until the server looks up the call's id: only agents or, if
-    something is isolated, any caller, because the server then refuses unknown callers.
+    """Save the caller of an MCP tool, because the server learns only the call's id. If a domain or
+    an agent type is isolated, every caller is saved, because the server then refuses unknown
+    callers. Otherwise, only agents are saved.
     """
     call = event.text("tool_use_id")
     if not call or not event.text("tool_name").startswith("mcp__"):
@@ -37,14 +38,14 @@ def caller_note(event: events.Event, context: RequestContext) -> None:
     config = settings.domains
     if not (event.agent_type or config.isolated or config.isolated_agents):
         return
-    from memory_fabric.store.home import callers  # imported late: few callers are stored
+    from memory_fabric.store.home import callers  # imported late: most calls do not need it
 
     caller = callers.Caller(event.session, event.agent_id, event.agent_type)
     callers.save(settings.home, call, caller)
 
 
 def answer_note(event: events.Event, context: RequestContext) -> None:
-    """Store answers that notes may quote: typed text as the user's, labels as the assistant's."""
+    """Store answers that notes may quote: typed text as the user's, options as the assistant's."""
     if event.text("tool_name") != QUESTION_TOOL or event.agent_id:
         return
     chosen, typed = events.answers_in(event.raw.get("tool_response"))

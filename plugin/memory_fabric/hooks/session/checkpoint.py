@@ -1,6 +1,6 @@
-"""The checkpoint of a session before a compaction, and the end of the last session for a prompt
-about it. Each part of a checkpoint has its own share of the characters, so that a long task does
-not displace the decisions. Characters that one part does not need are available to the other parts.
+"""A session's checkpoint before a compaction; and the end of the last session, if a prompt asks for
+it. Each part of a checkpoint has its own share of the characters, so that a long task does not
+displace the decisions. Characters that one part does not need are available to the other parts.
 """
 
 import re
@@ -49,8 +49,8 @@ def checkpoint(
     items: Sequence[str] | None = None,
     before: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Make a session's checkpoint from its prompts, its answers and the files it changed last (or
-    read last, if it changed none). Missing parts are copied from the older checkpoint `before`.
+    """Make a checkpoint of prompts, answers and the files changed last (or read, if none was
+    changed). The older checkpoint `before` adds its files, and a missing task or to-do list.
     """
     task, follow_up = open_task(prompts)
     said = [text for answer in answers if (text := one_line(without_notes(answer)))]
@@ -85,7 +85,7 @@ def open_task(prompts: Sequence[str]) -> tuple[str, str]:
 
 
 def own_words(prompt: str) -> int:
-    """Count the distinct content words of a prompt; return 0 for a mere assent."""
+    """Count a prompt's distinct content words; 0 if it only agrees ("yes, go ahead")."""
     return len({w for w in texts.words(prompt) if w not in STOPWORDS and w not in NODS})
 
 
@@ -97,7 +97,7 @@ def block(
     *,
     max_chars: int = SESSION_CHARS,
 ) -> tuple[str, tuple[str, ...]]:
-    """Return the text to inject after a compaction and its records' ids; '' and () if empty."""
+    """Return (text to inject after a compaction, ids of the records in it); ("", ()) if empty."""
     tasks = [f"Task the user had asked for: {saved['task']}"] if saved.get("task") else []
     tasks += [f"Asked after that: {saved['follow_up']}"] if saved.get("follow_up") else []
     title, key = "Files changed in this session, the last first", "files"
@@ -198,7 +198,7 @@ def open_items(turns: Sequence[Turn]) -> list[str] | None:
 
 
 def touched_files(turns: Sequence[Turn], tools: Mapping[str, str]) -> list[str]:
-    """Return the files in unfailed calls of `tools` (name to input field), the latest file last."""
+    """Return files in calls of `tools` ({name: input field}) that did not fail, the latest last."""
     used = [tool for tool in _that_worked(turns) if tool.name in tools]
     paths = [_text(tool.input, tools[tool.name]) for tool in used]
     return list(dict.fromkeys(filter(None, reversed(paths))))[::-1]
@@ -215,7 +215,7 @@ def _text(table: Mapping[str, object], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-NAME = "end of session:"  # the prefix of the ledger's names for ends of sessions
+NAME = "end of session:"  # ledger prefix: the model was shown the end of the named session
 MAX_TURNS = 60  # at most this many turns at the end of a session are searched for its last task
 MAX_TOLD_TASK_CHARS, MAX_TOLD_FOLLOW_UP_CHARS, MAX_CLOSING_CHARS = 400, 200, 900
 FIRST_SHARE = 0.3  # the largest share of `max_chars` for the first paragraph of a long answer
@@ -223,7 +223,9 @@ UNANSWERED = "- No answer to it is on record."
 
 
 def end_of_last(memory: Memory, session: str, about: str = "") -> tuple[str, str]:
-    """Return a text on the last session's end, and its ledger name; '' if not about `about`."""
+    """Return (text, ledger name) about the last session's end, or ("", "") if there is no such
+    text, or if `about` is given and the text has none of its words.
+    """
     last, turns = prompts.last_turns(memory.session_database(), session, MAX_TURNS)
     lines = end_lines([(role, without_secrets(text)) for role, text, _ in reversed(turns)])
     terms = texts.terms

@@ -1,5 +1,5 @@
-"""Store the new part of a session's transcript: notes, solved problems, episodes. A turn is stored
-only once, even if the offset was lost or another transcript contains a copy of the turn.
+"""Store the new part of a session's transcript: notes, solved problems, and turns as episodes. A
+turn is stored only once, even if the offset was lost or another transcript has a copy of it.
 """
 
 import os
@@ -31,14 +31,14 @@ Read = Callable[..., Reading]
 # If an event has no time for its first step, the next event's steps are half as long.
 MAX_NEW_BYTES, MAX_NEW_CHARS = 8 << 20, 256 << 10
 STEP_BYTES, STEP_CHARS = 2 << 20, 48 << 10
-# A step's share of the remaining time; the key that counts the halvings, and their maximum.
+# A step may use STEP_SHARE of the remaining time. HALVED is the key of the number of halvings.
 STEP_SHARE, HALVED, MAX_HALVED = 0.8, "halved", 12
 # At most this much of the transcript's end is searched for the entry of a prompt stored late.
 LATE_BYTES = 2 << 20
-# Keys of the notes that determine a session's domain: agent type, launch folder, domain setting.
+# Keys of the session data that determines the domain: agent type, launch folder, domain setting.
 AGENT, PLACE, DOMAIN = "agent_type", "place", "domain"
 TRANSCRIPT = "the transcript"
-# Limits on what a session's notes say about its work. Of a long answer, only the end is read.
+# Limits on the files and the last answer saved for a session. Only a long answer's end is read.
 MAX_FILES, MAX_PATH_CHARS, MAX_SAID_CHARS, MAX_READ_CHARS = 20, 80, 400, 8 << 10
 # Notices for the user about the transcript; each is shown at most once per session.
 COMPLAINTS = {
@@ -50,7 +50,7 @@ COMPLAINTS = {
 
 
 def settle_late(context: RequestContext, session: str, path: str) -> None:
-    """Set the origin of prompts that were stored only after their transcript entry was read."""
+    """Set the origin (who wrote it) of prompts stored after their transcript entry was read."""
     if not transcript.is_clients_own(context.memory.settings, path):
         return
     start, read_on = files.size_of(path) - LATE_BYTES, reader_of(context.memory.settings.client)
@@ -71,12 +71,12 @@ def follow(
     into: list[Kept] | None = None,
 ) -> list[Kept]:
     """Store the new part of the transcript; return the results of its notes. They are also appended
-    to `into`, so that none is lost if DeadlinePassed is raised. `last` is the event's last message,
-    whose notes are stored first, because the transcript may lag or be missing. The transcript is
-    read in steps, up to about `max_bytes`, and up to about `max_chars` of messages, which take a
-    hundred times longer. The offset advances only after all of a step is stored or queued.
-    `is_here` is False if another session catches up on this session; then, or for an agent, pass
-    the context from `context_of`.
+    to `into`, so that none is lost if DeadlinePassed is raised. The notes in `last`, the event's
+    last message, are stored first, because the transcript may lag or be missing. At most about
+    `max_bytes` are read, and of them about `max_chars` of message text, which takes a hundred times
+    longer. Reading proceeds in steps, and the offset advances only after a whole step is stored or
+    queued. `is_here` is False if another session catches up on this session. In that case, and for
+    agents, pass the context from `context_of`.
     """
     database = context.memory.session_database()
     if is_here:
@@ -167,7 +167,7 @@ def reader_of(client: Client) -> Read:
 
 
 def launched(settings: Settings, agent_type: str, notes: Mapping[str, Any]) -> dict[str, str]:
-    """Return the notes that determine the session's domain, or {} if domains are not used."""
+    """Return the session data that determines its domain, or {} if domains are not used."""
     launch = {AGENT: agent_type} if agent_type or AGENT in notes else {}
     if settings.domains.configured or settings.domain or PLACE in notes:
         launch |= {PLACE: settings.project_dir, DOMAIN: settings.domain}
@@ -175,7 +175,7 @@ def launched(settings: Settings, agent_type: str, notes: Mapping[str, Any]) -> d
 
 
 def context_of(context: RequestContext, session: str) -> RequestContext:
-    """Return the context of a session, with the agent type and folder stored in its notes."""
+    """Return the context for a session, with the agent type and folder saved for that session."""
     notes = sessions.load_notes(context.memory.session_database(), session)
     if PLACE not in notes:
         return context.for_agent(str(notes.get(AGENT, "")))
@@ -202,7 +202,7 @@ def read_to(memory: Memory, session: str) -> int:
 def _remember(
     context: RequestContext, session: str, reading: Reading, notes: dict[str, Any]
 ) -> tuple[list[Kept], dict[str, Any]]:
-    """Store these turns; return the results of their notes, and the session's updated notes."""
+    """Store the turns in `reading`; return (results of their notes, the updated session data)."""
     memory = context.memory
     # Search all domains, because earlier turns of this session may belong to another domain.
     owned = turn_notes.with_owners(memory.whole.session_database(), reading.turns, session)
@@ -213,7 +213,7 @@ def _remember(
     if notes.get("passed") or any(turn.tools or turn.results for turn in own):
         from memory_fabric.hooks.session.store_incidents import keep_incidents  # imported if needed
 
-        # Results of earlier notes count too, because Stop stores the last message's notes first.
+        # Include notes that were stored already: Stop stores those of the last message first.
         records = (result.record for result in results if result.record)
         fixes = [r for r in records if r.session == session and r.type == "solution"]
         notes = unread.attempt(notes, keep_incidents, context, session, own, notes, fixes)
@@ -229,7 +229,7 @@ def _remember(
 
 
 def _with_work(notes: Mapping[str, Any], turns: Sequence[Turn], folder: str) -> dict[str, Any]:
-    """Return the session's notes, plus the files changed last and the end of the last answer."""
+    """Return the session's data, plus the files changed last and the end of the last answer."""
     from memory_fabric.capture.stated_causes import account  # imported late: only for new turns
     from memory_fabric.hooks.session.checkpoint import CHANGING_TOOLS, INTERRUPTED, touched_files
 
@@ -296,7 +296,7 @@ def _store_episodes(context: RequestContext, owned: Sequence[turn_notes.OwnedTur
 
 def _complain(memory: Memory, path: str, offset: int, reading: Reading, notes: Json) -> None:
     """Log problems with the transcript and notify the user of each problem once per session."""
-    # A transcript that was never read may be missing: the client may write it later, or not at all.
+    # Ignore a missing transcript that was never read: the client may write it later, or never.
     is_wrong = reading.trouble and (reading.trouble != MISSING or offset)
     for kind in [reading.trouble] * bool(is_wrong) + ["bad"] * bool(reading.bad):
         reported = notes.get("told", ())

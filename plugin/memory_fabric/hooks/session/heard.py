@@ -29,7 +29,8 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, neutralised, one_line, same_form
 
 MAX_CUE_CHARS, MAX_RECORD_CHARS = 60, 80
-# The minimum sum of two shares: the record's words found in the sentence, and vice versa.
+# A sentence and a record match if they share enough words: the share of the record's words in the
+# sentence, plus the share of the sentence's words in the record, must reach this sum.
 MEANT = 0.6
 # A prompt with more lines or characters may contain pasted text.
 MAX_TYPED_LINES, MAX_TYPED_CHARS = 2, 1000
@@ -42,7 +43,8 @@ CUES = {
     "change": "Sounds like a change of mind: note it if it holds.",
     "person": "Says something lasting about the user; note it if so.",
 }
-# How many other sessions are checked for a running tool, and how old their transcripts may be.
+# To find a tool that runs in another session, read the transcripts of at most MAX_OTHERS sessions,
+# and only those that changed within OTHERS_CHANGED_S seconds.
 MAX_OTHERS, OTHERS_CHANGED_S = 8, 3600
 # Reasons for refusing to run a command, as shown to the user.
 WHY = {
@@ -58,7 +60,7 @@ WHY = {
 
 
 def doubt(event: events.Event, memory: Memory, prompt: str) -> str:
-    """Return why the user may not have typed this prompt now: SCHEDULED or a key of WHY, or ''."""
+    """Return a reason to doubt that the user typed this prompt: SCHEDULED, a key of WHY, or ''."""
     database = memory.session_database()
     scheduled = sessions.load_notes(database, event.session).get(sessions.SCHEDULED, ())
     # The client joins scheduled prompts that are due at the same time into one prompt.
@@ -105,7 +107,7 @@ def listen(
     on_record = _record_meant(context, cue.sentence)
     if on_record is None:
         return CUES[cue.kind], new
-    # A quotation of the user may lack a subject, so show the text of the note instead.
+    # Show the note's text, because the words quoted from the user may not name their subject.
     prefix = "noted as: " if words_of(on_record) else ""
     what = cut(neutralised(one_line(on_record.text)), MAX_RECORD_CHARS).rstrip(".")
     id_ = short_id(on_record.id)
@@ -113,7 +115,7 @@ def listen(
 
 
 def _record_meant(context: RequestContext, sentence: str) -> Hit | None:
-    """Return the record that a note about this sentence may replace; None if that is uncertain."""
+    """Return the stored record that the sentence clearly refers to and so may change, or None."""
     query = parse(sentence, now=context.now, plain=True)
     candidates = Fabric(context.memory, context.now).injection_candidates(query)
     current = [hit for hit in candidates if hit.metadata.get("type") in STATED_TYPES]
@@ -135,9 +137,9 @@ def _record_meant(context: RequestContext, sentence: str) -> Hit | None:
 def store_stated(
     context: RequestContext, session: str, prompt: str, staged: str = "", at: str = ""
 ) -> list[Record]:
-    """Store a prompt's explicit statements, unless notes are off; return the new records. They are
-    candidates if the text may be pasted. `at` is the time of an old prompt; `staged` is the time of
-    a prompt whose origin has not been checked yet.
+    """Store the explicit statements of a prompt, unless notes are off, and return the new records.
+    Text that may be pasted first needs the user's confirmation. `at` is the time of an old prompt.
+    `staged` is the prompt's time if nobody has yet checked that the user typed it.
     """
     if context.memory.settings.notes == "off":
         return []

@@ -12,16 +12,16 @@ from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.database import Database
 
-# A task may wait this long for a permission; later, no agent is expected to start for it.
+# How long a saved task waits for its agent to start; the client may first ask for permission.
 TASK_AGE_S = 3600
 MIN_TASK_CHARS = 30  # a shorter prompt does not state a task
 
 
 class Ledger:
-    """The ledger of one session. `started_at` is the time of the session's first event; `prompts`
-    is the number of earlier prompts. `loaded` is True if the session block was delivered;
-    `has_begun`, if an earlier prompt stated a task. Memories injected before `compacted_at` may
-    have left the context.
+    """The log of the memories injected into one session. `started_at` is the time of the session's
+    first event, and `prompts` the number of earlier prompts. `loaded` is True once the memories for
+    the session's start were delivered, and `has_begun` once a prompt had MIN_TASK_CHARS characters.
+    Memories injected before `compacted_at` may have left the context.
     """
 
     def __init__(self, event: Event, context: RequestContext) -> None:
@@ -85,9 +85,9 @@ class Ledger:
         text: str = "",
         own_words: str = "",
     ) -> tuple[Callable[[], None], ...]:
-        """Return the functions to run after the output was written; () without a ledger. `text` is
-        the context with the memories, and `own_words` is this plugin's own text; both count as
-        costs of memory (`worth`). `offered` lists the saved tasks, one of which is the agent's.
+        """Return functions that save this injection, to run after the output; () without a ledger.
+        The lengths of `text` (context with memories) and `own_words` (this plugin's text) are saved
+        as costs (`worth`). `offered`: the ids of saved tasks, one of which is the agent's.
         """
         database, event, now = self._database, self._event, self._now
         if database is None or database.read_only:

@@ -40,9 +40,9 @@ def remembered(records: Sequence[Record], settings: Settings) -> str:
 
 
 def kept(found: "Sequence[Kept]", settings: Settings) -> str:
-    """Return a notice about the results of notes; '' if there is nothing new or such notices are
-    off. The assistant's own line for each note is visible just above, so of several notes only the
-    beginnings are shown, and the user's words if they say more. Unstored notes are listed too.
+    """Return a notice about the results of notes; '' if nothing is new or such notices are off. The
+    assistant's message just above shows each note. So, for several notes, show only the first words
+    of each, and the user's stored words if they differ. Lines that were not stored are listed.
     """
     changes, questions = [], []
     new = [(result, result.record) for result in found if result.record and result.is_new]
@@ -98,12 +98,12 @@ def _notice(
 
 
 def _is_quoted(record: Record) -> bool:
-    """Return True if a record has the user's trust, or contains a quotation that may earn it."""
+    """Return True if a record has the trust "user", or quotes words that may give it this trust."""
     return record.trust == "user" or bool(record.evidence.get(models.QUOTATION))
 
 
 def _named(record: Record, place: int) -> str:
-    """Return a record's text, reason and `When:`; only its beginning if `place` >= MAX_SHOWN."""
+    """Return a record's text, reason and `When:` condition, cut if `place` >= MAX_SHOWN."""
     if place >= MAX_SHOWN:
         return cut(_short(record), MAX_SHORT_CHARS)
     record = record._replace(trust="user") if _is_quoted(record) else record
@@ -115,7 +115,7 @@ def _named(record: Record, place: int) -> str:
 
 
 def _above(record: Record, unread: str, shown: str, several: bool) -> str:
-    """Return what the assistant's own line lacks: the id, bound calls and the user's words."""
+    """Return what the assistant's line for this note lacks: id, user's words, `When:` condition."""
     from memory_fabric.rules.effects import binds  # imported late: needed only after notes
 
     words = f" “{neutralised(cut(one_line(record.what), MAX_FIRST_CHARS))}”" if several else ""
@@ -161,7 +161,9 @@ def welcome(settings: Settings, earlier: Mapping[str, int]) -> str:
 
 
 def arrived(authors: Sequence[str], against: int, compared: int) -> str:
-    """Return the notice about shared records by author; `against` contradict the user's records."""
+    """Return the notice that counts new shared records by author. `against` is the number of
+    records, among the newest `compared`, that contradict the user's own.
+    """
     numbers = Counter(authors).most_common()
     parts = [f"{number} from {name or 'your other machines'}" for name, number in numbers]
     text = f"memory-fabric, since you were away: {first_of(parts, MAX_SHOWN)}"

@@ -23,7 +23,8 @@ from memory_fabric.text import STOPWORDS, stem, words
 
 # At most this many characters are read of a tool's input or output, and of a turn's answers.
 MAX_INPUT_CHARS, MAX_ANSWER_CHARS = 4000, 32 << 10
-# To mention a decision, a sentence needs this share of its words and this many not in the prompt.
+# A sentence mentions a decision if it has at least NAMED_SHARE of the decision's words, and at
+# least NAMED_WORDS of them are not in the user's prompts.
 NAMED_SHARE, NAMED_WORDS = 0.6, 3
 # A call applies a fix if it contains at least this many words of the fix but not of the failure.
 APPLIED_WORDS = 2
@@ -74,7 +75,7 @@ def sentences_of(answers: str) -> list[tuple[str, frozenset[str]]]:
 def naming(
     decision: Record, said: Sequence[tuple[str, frozenset[str]]], asked: frozenset[str]
 ) -> str:
-    """Return the first sentence with a decision's id or most of its words, some not in `asked`."""
+    """Return the first sentence that names a decision by id or by enough of its words, or ''."""
     id_, wanted = short_id(decision.id), stems_of(decision.what)
     for sentence, stems in said:
         shared = wanted & stems
@@ -85,7 +86,7 @@ def naming(
 
 
 def is_applied(fix: Record, turns: Sequence[Turn], failing: Sequence[Failure] = ()) -> bool:
-    """Return True if a failure with a fix's symptom ended after a call with the fix's words."""
+    """Return True if a failure described by the fix ended after a call with words of the fix."""
     stems = stems_of(f"{fix.what} {fix.why}")
     failure = next((f for f in failing if f.error and known_in(f.error, [fix])), None)
     command, applied = failure and failure.command, False

@@ -1,5 +1,5 @@
-"""Find the rules with `First:` whose required command has not passed yet, by the transcripts of the
-session and its subagents. File changes made outside tool calls are not noticed.
+"""Find the rules whose required command (`First: pytest`) has not passed yet. The commands are read
+from the transcripts of the session and its subagents. File changes outside tool calls go unnoticed.
 """
 
 from collections.abc import Sequence
@@ -19,10 +19,10 @@ from memory_fabric.rules.shell import Call
 from memory_fabric.store import files
 from memory_fabric.text import cut, neutralised, one_line
 
-# How much is read from the end of the session's and of each agent's transcript; a maximum of calls.
+# Maximum bytes read at the end of the session's and of each agent's transcript; maximum calls.
 MAX_BYTES, MAX_AGENT_BYTES, MAX_CALLS = 4 << 20, 1 << 20, 500
 MAX_FILE_CHARS = 80
-# The client's result for a command moved to the background, and its message when that passes.
+# The client's result when a command moves to the background, and its message when it passes there.
 _BACKGROUND = r"Command .{0,80}background"
 _PASSED_THERE = r"<tool-use-id>([^<]+)</tool-use-id>[^\0]*completed \(exit code 0\)</summary>"
 # An output line that shows a command's exit status other than 0: "exit: 1", "rc=2", "1".
@@ -47,7 +47,7 @@ class Made(NamedTuple):
 def unmet(
     event: events.Event, settings: Settings, applied: Sequence[Applied], roots: Sequence[str]
 ) -> list[Applied]:
-    """Return the rules that apply to a call, without rules whose required commands all passed."""
+    """Return the rules for a call, except those with required commands that have all passed."""
     folder = event.cwd or settings.project_dir
     now = Made(ToolUse("", event.text("tool_name"), events.tool_input(event)), folder)
     calls = required.calls_of(now.line, folder)
@@ -81,7 +81,7 @@ def unmet(
 
 
 def _last_pass(binding: Binding, made: Sequence[Made], roots: Sequence[str]) -> tuple[str, str]:
-    """Return the call id of a command's last pass, and the reason if this pass is void, or ''."""
+    """Return the id of the call where a command last passed, and why it no longer counts, or ''."""
     undone = ""
     for one in reversed(made):
         deadline.current().check("the runs of the session were read")
@@ -96,7 +96,7 @@ def _last_pass(binding: Binding, made: Sequence[Made], roots: Sequence[str]) -> 
 def _seen(
     binding: Binding, made: Made, calls: Sequence[Call], end: int, roots: Sequence[str]
 ) -> tuple[bool, str]:
-    """Return whether one of the first `end` commands passed, and why the pass is void, or ''."""
+    """Return whether a command in `calls[:end]` passed, and why that no longer counts, or ''."""
     has_passed, is_piped, file, undone = False, False, "", ""
     is_check = required.is_check(binding)
     if is_check and not calls and made.result and not made.result.is_error:
@@ -129,7 +129,7 @@ def _outcome(made: Made, calls: Sequence[Call], at: int, end: int) -> bool | Non
     if is_gate or report is not None:
         return is_gate or report
     if after == "&" or (at and calls[at - 1].after == "||"):
-        return None  # the line did not wait for the command, or perhaps did not run it
+        return None  # after `&`, nothing waited for the command; after `||`, it may not have run
     has_status = any(sign in made.line for sign in _STATUS_VARIABLES)
     states = map(pattern(_STATUS).fullmatch, text.splitlines() if has_status else ())
     return not (pasted_error(text) or any(states))
@@ -155,6 +155,6 @@ def _read(settings: Settings, path: str, max_bytes: int) -> Reading:
     start = max(0, files.size_of(path) - max_bytes)
     if settings.client.transcripts == CLAUDE_CODE.transcripts:
         return read_on(path, start, max_bytes=max_bytes, sidechain=True)
-    from memory_fabric.clients.transcripts import read_running  # imported late: for other clients
+    from memory_fabric.clients.transcripts import read_running  # late: not needed for Claude Code
 
     return read_running(settings.client.transcripts, path, start, "", max_bytes, max_said=max_bytes)

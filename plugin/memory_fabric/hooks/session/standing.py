@@ -14,7 +14,7 @@ from memory_fabric.store.schema import ACTIVE_CURRENT
 
 HOLDS = f"{ACTIVE_CURRENT} AND scope <> 'local'"
 STANDING_TYPES = (*session_block.RULE_TYPES, *session_block.DECISION_TYPES)
-# The maximum number of lasting records to rank, newest first, and of pinned records.
+# The maximum number of rules, decisions and facts to rank, newest first, and of pinned records.
 MAX_READ = 60
 # Selects facts that the user stated or agreed to, or that were noted in several sessions.
 _FACTS = (
@@ -35,11 +35,11 @@ OPEN_FOR_SESSIONS = 3
 def standing(
     memory: Memory, now: str, left_out: Collection[str] = (), seen: Collection[str] = ()
 ) -> session_block.Contents:
-    """Return the records that are valid at `now` (ISO 8601), the best of each kind first, except
-    those in `left_out` or `seen`. `rules` include pinned records of other types; `known` are the
-    user's facts and the last week's fixes; `more` counts rules and decisions that did not fit.
+    """Return the records of a session block that are valid at `now` (ISO 8601), except `left_out`
+    and `seen`, best first. Pinned records of other types count as rules. `known` has the user's
+    facts and the last week's fixes; `more` counts the rules and decisions that did not fit.
     """
-    # The newest lasting records and facts. If they reach the limit, add pinned and user's records.
+    # Read the newest rules, decisions and facts; if cut off, also pinned ones and the user's.
     values = (*STANDING_TYPES, OTHERS)
     records_read = memory.find_records(_OWN, values, MAX_READ)
     for part in ("pinned = 1", "trust = 'user'") if len(records_read) == MAX_READ else ():
@@ -47,8 +47,8 @@ def standing(
     records_read += _open(memory, "<>")
     sightings = records.sightings_of(memory.databases(), [r.id for r in records_read])
     current = [r for r in records_read if not _is_passed_over(memory, r, sightings)]
-    # Newer records that contradict these are shown too. For the ranking, each such record gets
-    # the type of the record that it contradicts, so that it is listed first.
+    # Also show newer records that contradict the current ones. Each is listed with the type of the
+    # record that it contradicts, and before that record.
     stated = {record.id: stated_at(record) for record in current}
     newer = memory.find_records(*records.contradicting_any(list(stated))) if stated else []
     newer = [r for r in newer if any(stated.get(i, "9") <= stated_at(r) for i in contradicted(r))]
@@ -88,7 +88,7 @@ def standing(
 
 
 def _is_passed_over(memory: Memory, record: Record, sightings: Mapping[str, int]) -> bool:
-    """Return True if several later sessions left this open question of the assistant unanswered."""
+    """Return True if OPEN_FOR_SESSIONS later sessions ignored this question of the assistant."""
     is_noted = record.source in NOTING and session_block.trust_of(record) == "assistant"
     if record.type not in OPEN_TYPES or not is_noted or sightings.get(record.id, 1) > 1:
         return False
@@ -97,8 +97,8 @@ def _is_passed_over(memory: Memory, record: Record, sightings: Mapping[str, int]
 
 
 def _open(memory: Memory, sign: str) -> list[Record]:
-    """Return the newest unpinned questions and blockers: own (`sign` "<>") or shared ones ("=")."""
-    # These conditions match the index of open questions; `+` avoids the index of shared records.
+    """Return the newest unpinned questions and blockers: own (`sign` is "<>") or shared ("=")."""
+    # The index of open questions has these conditions; `+` avoids the index of shared records.
     types = ", ".join(f"'{kind}'" for kind in OPEN_TYPES)
     where = f"{HOLDS} AND pinned = 0 AND type IN ({types}) AND +source {sign} '{OTHERS}'"
     return memory.find_records(where, (), session_block.MAX_OPEN)

@@ -34,9 +34,9 @@ def keep_incidents(
     notes: Mapping[str, Any],
     noted: Sequence[Record] = (),
 ) -> dict[str, Any]:
-    """Store the fixes found in these turns; return the session's notes with the commands that still
-    fail. Each fix in `noted` gets the evidence of its failure. A fix is a candidate until its
-    command has passed; it becomes one again if the failure returns in the session.
+    """Store the fixes found in these turns; return the session's state with the commands that still
+    fail. Each fix in `noted` gets the evidence of its failure. A fix has the status "candidate"
+    until its command has passed, and again if the failure returns in the session.
     """
     steps, calls = steps_in(turns, notes.get("calls", {}))
     passed = failures(notes, "passed")
@@ -67,7 +67,7 @@ def keep_incidents(
             _doubt(context, failure, waiting, by)
     for note in waiting:
         _add_evidence(context, note, _reported(note, steps), by)
-    # Keep these for the next reading: the answer that states the cause may not be written yet.
+    # Save these failures: the answer that states their cause may not be in the transcript yet.
     kept = {"failing": failing, "passed": unexplained}
     more = {name: [incidents.as_object(f) for f in failures] for name, failures in kept.items()}
     return {**notes, "calls": calls, **more}
@@ -82,8 +82,8 @@ def failures(notes: Mapping[str, Any], name: str) -> list[incidents.Failure]:
 def steps_in(
     turns: Sequence[Turn], calls: Mapping[str, Sequence[str]]
 ) -> tuple[list[incidents.Step], dict[str, list[str]]]:
-    """Return the commands with their outcomes, the changed files and the messages, in order; and
-    all commands without a result (id to command and folder), including those in `calls`.
+    """Return the steps of these turns in order (commands with outcomes, changed files, messages),
+    and {id: [command, folder]} of all calls without a result, including those in `calls`.
     """
     failed = failed_calls(turns)
     waiting = {id_: list(call) for id_, call in calls.items() if len(call) == 2}
@@ -112,7 +112,7 @@ def steps_in(
 def _note_about(
     failure: incidents.Failure, noted: Sequence[Record], *, is_only: bool
 ) -> Record | None:
-    """Return the noted fix for a failure: the only note if `is_only`, else the most similar one."""
+    """Return the fix in `noted` for this failure: the only one, or else the most similar one."""
     if is_only:
         return noted[0] if noted else None
     of_failure = set(terms(f"{failure.cause} {incidents.evidence_of(failure)}"))

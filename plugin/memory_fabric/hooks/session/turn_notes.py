@@ -1,4 +1,4 @@
-"""At a turn's end, store its notes as records and the user's other statements as candidates."""
+"""Store the notes of a finished turn as records, or else the user's statements as candidates."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -27,7 +27,7 @@ from memory_fabric.store.write import cleaned
 from memory_fabric.text import cut, one_line, same_form, terms, without_injected
 
 MAX_BEFORE_CHARS = 400
-# The record type of a candidate for each kind of cue in its sentence.
+# The record type for each kind of statement that `heard` finds in a prompt.
 HEARD_TYPES = dict.fromkeys(("rule", "correction"), "constraint")
 HEARD_TYPES |= dict.fromkeys(("choice", "change"), "decision") | {"person": "note"}
 MAX_EARLIER = 40
@@ -45,8 +45,8 @@ def take(
     into: list[protocol.Kept] | None = None,
 ) -> list[protocol.Kept]:
     """Store the notes in the assistant's texts of a turn that ended at `until` (ISO 8601). Return
-    the results that are new to the session; `into` gets them even if the time runs out. `at` is the
-    time of older texts; `before` is the assistant's message before the turn's prompt.
+    the results that are new to the session, also in `into`, which is filled even after a timeout.
+    `at` is the time of older texts; `before` is the assistant's message before the turn's prompt.
     """
     settings = context.memory.settings
     texts = [text for text in texts if settings.notes != "off" and may_hold(text)]
@@ -82,8 +82,8 @@ def said_by_user(memory: Memory, session: str, *, until: str = "") -> notes.Said
 def settle(
     context: RequestContext, session: str, entries: Sequence[Turn], *, again: bool = False
 ) -> None:
-    """Set each staged prompt's origin from its transcript entry; records from typed prompts get the
-    user's trust. With `again`, an entry may also belong to a prompt whose origin is already known.
+    """Set the origin of unchecked prompts from their transcript entries; records of typed prompts
+    get the trust "user". With `again`, entries may also match checked prompts.
     """
     database = context.memory.session_database()
     staged = prompts.of_session(database, session)[::-1] if entries else []
@@ -107,7 +107,7 @@ def stored_prompt(entry: Turn) -> str:
 
 
 def _trust_by(context: RequestContext, session: str, prompt: prompts.Prompt, typed: bool) -> None:
-    """Mark a prompt's records as no longer staged; if it was typed, give them the user's trust."""
+    """Mark a prompt's records as checked; if it was typed, give them the trust "user"."""
     memory = context.memory
     staged = f"session = ? AND json_extract(body, '$.evidence.{models.STAGED}') = ?"
     marked = memory.find_records(staged, (session, prompt.at))
@@ -123,7 +123,7 @@ def _trust_by(context: RequestContext, session: str, prompt: prompts.Prompt, typ
     if typed and not marked and may_hear(prompt.text):
         from memory_fabric.hooks.session.heard import store_stated  # imported late: seldom needed
 
-        # While staged, the prompt could neither restore a forgotten record nor raise its trust.
+        # Store again, because an unchecked prompt cannot restore a forgotten record or raise trust.
         store_stated(context, session, prompt.text, at=prompt.at)
 
 
@@ -166,7 +166,7 @@ def last_said(memory: Memory, session: str) -> str:
 
 
 def noted_before(memory: Memory, sentence: str) -> Record | None:
-    """Return the active record with the user's trust that quotes this sentence, or None."""
+    """Return the active record with the trust "user" whose quotation is this sentence, or None."""
     sentence_form = same_form(sentence)
     active = (r for r in matching(memory, sentence) if (r.trust, r.status) == ("user", "active"))
     quoting = ((r, str(r.evidence.get(models.QUOTATION) or "")) for r in active)
@@ -195,8 +195,8 @@ class OwnedTurn(NamedTuple):
 
 def with_owners(db: Database, turns: Sequence[Turn], session: str) -> list[OwnedTurn]:
     """Return the turns of a session's transcript in order, each with the session it belongs to. A
-    fork begins with copied turns. The last copy is the last turn that has another session's id or
-    that was saved for another session, which is found by its uuid, or by its time, role and text.
+    forked session begins with copied turns. The last copy is the last turn that has the id of
+    another session or is stored for one (same uuid, or same time, role and text).
     """
     keepers = _keepers(db, turns)
     # A prompt copied into a fork has no session id, so it gets the session id of the next answer.
@@ -232,7 +232,7 @@ def _keepers(db: Database, turns: Sequence[Turn]) -> list[str]:
         keeper = by_uuid.get(turn.uuid, "")
         if stored_turns := () if keeper else by_time.get((turn.role, turn.created_at), ()):
             text = cleaned({"text": episode_text(turn.text)})["text"]
-            # Text erased from the stored turn may remain in a fork's copy, so the two may differ.
+            # If a purge erased text in the stored turn, accept the copy though its text differs.
             same = (who for who, said in stored_turns if said == text or models.ERASED in said)
             keeper = next(same, "")
         keepers.append(keeper)

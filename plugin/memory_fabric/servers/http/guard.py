@@ -24,13 +24,13 @@ FRONT = "/"
 # Health endpoints show no memories and need no key, because monitoring tools have no key.
 HEALTH = ("/healthz", "/readyz")
 OPEN = frozenset((*HEALTH, "/openapi.json"))
-# Each health endpoint has its own rate limit, which other requests without a key cannot exhaust.
+# The health endpoints have rate limits of their own, so other requests cannot use them up.
 HEALTH_PER_S = 2000
-# Paths that accept a body with any method, because their handlers refuse GET requests themselves.
+# GET with a body passes the guard below these paths; on the paths themselves, the router sends 405.
 WITH_BODY = (ingest_protocol.PATH, "/api/changes")
-# Room in a URL for a query of four kilobytes, each byte of which is percent-encoded as three.
+# Enough for a query of four kilobytes, which percent-encoding can make three times as long.
 MAX_ADDRESS_BYTES = 16 << 10
-# h11 itself limits the size of the headers only if they do not arrive in one piece.
+# Checked here, because h11 limits the size of headers only if they arrive in several pieces.
 MAX_HEADER_BYTES = 16 << 10
 # Values of the header Sec-Fetch-Site if a page of another site sent the request.
 STRANGERS = ("cross-site", "same-site")
@@ -46,14 +46,14 @@ BEARER = {"WWW-Authenticate": "Bearer"}
 COME_WITH_KEY = "Open the whole address that memory-fabric serve printed, or send its key."
 # The maximum number of holders whose requests are counted; above it, all counts are reset.
 MAX_HOLDERS = 10_000
-# The key in an ASGI scope under which endpoints find the holder of the request's key.
+# The entry of the ASGI scope that tells endpoints whose API key a request contains (see keys).
 HOLDER = "memory_fabric.holder"
 
 
 class Names:
     """The allowed Host headers and origins of this server; `host` is its address as in a URL. A
-    name in `allowed` matches with the server's port or without a port (for a server behind TLS), a
-    name with a port only with that port. Raises BadInput for an invalid name.
+    name in `allowed` matches without a port (for a server behind TLS) and with the server's port.
+    If the name contains a port, only that port matches. Raises BadInput for an invalid name.
     """
 
     def __init__(self, host: str, port: int, allowed: Sequence[str] = ()) -> None:
@@ -90,7 +90,7 @@ def _has_port(name: str) -> bool:
 
 
 class Rate:
-    """Rate limiter: `per_s` requests a second for each key holder, and a burst after a pause."""
+    """Token bucket for each API key: `per_s` requests a second, and as many in one burst."""
 
     def __init__(self, per_s: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._per_s, self._burst, self._clock = per_s, max(1.0, per_s), clock
@@ -129,7 +129,7 @@ class Guard:
             """Send a message with security headers; end the response if the key is deleted."""
             nonlocal has_begun, is_over
             if is_over:
-                return  # the response has been cut off
+                return  # the key has been deleted, and the response was ended
             if message["type"] == "http.response.start":
                 has_begun = True
                 own = [pair for pair in message["headers"] if pair[0] not in _SAFE]
@@ -197,7 +197,7 @@ class Guard:
             raise Refused(413, "too_large", "A read request must not have a body.")
 
     def _opened(self, scope: Scope) -> Response | None:
-        """Log in a browser whose URL contains a key: set a cookie for the key, and redirect."""
+        """If the URL contains a valid key, return a redirect that sets its cookie; else None."""
         if scope["path"] != FRONT or scope["method"] != "GET":
             return None
         keys = parse_qs(scope["query_string"].decode("latin-1")).get("key", [])

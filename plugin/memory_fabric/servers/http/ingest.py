@@ -29,7 +29,7 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.queues import ingest_queue
 
 Outcome = ingest_queue.Accepted | ingest_queue.IdempotencyConflict
-# A text that waits to be committed, the size of its long fields, and the future of its outcome.
+# A text to commit, the size of its long fields in bytes, and the future that gets the outcome.
 Waiting = tuple[ingest_protocol.Ingest, int, asyncio.Future[Outcome]]
 SAID_BY = models.Provenance(source="ingest", trust="tool")
 # The maximum number of texts per commit: enough to hide the disk's latency, but quick to commit.
@@ -39,7 +39,7 @@ MAX_WAITING, MAX_WAITING_BYTES = 1024, 64 << 20
 LOOK_EVERY_S = 2.0
 # The size of a test write: about that of a long text with its index entries.
 PROOF_BYTES = 64 << 10
-# The child process imports this package from the same folder, and no code from the project.
+# The worker imports this package from here; `-I` prevents imports from the project's folder.
 SOURCE = os.path.dirname(os.path.dirname(memory_fabric.__file__))
 COMMAND = (sys.executable, "-I", *processes.cache_options(), "-c", ENTRY, SOURCE, "queue", "work")
 # The worker gets a lower priority than the server, because senders wait only for the server.
@@ -58,7 +58,7 @@ class BatchedWriter:
     def __init__(
         self, own: StoreThread, store: StoreThread, max_backlog: int, accepted: Callable[[], None]
     ) -> None:
-        # `own` only stores texts in the queue; everything else is left to the worker process.
+        # `own` only stores and finds queued texts; the worker process does the processing.
         self._thread, self._store = own, store
         self._max_backlog, self._on_accepted = max_backlog, accepted
         self._waiting: list[Waiting] = []
@@ -67,7 +67,7 @@ class BatchedWriter:
         self._looking: asyncio.Task[None] | None = None
         self._looked_at = -LOOK_EVERY_S
         self.is_full = False  # True if too many accepted texts wait to be processed
-        self._is_proven = False  # True if the last write succeeded, so that no test write is needed
+        self._is_proven = False  # True if the last write succeeded: no test write is needed
         self._printed = ""  # the last unexpected error, so that it is printed only once
 
     async def accept(self, ingest: ingest_protocol.Ingest) -> Outcome:
@@ -94,13 +94,13 @@ class BatchedWriter:
         return await self._thread.ask(ingest_queue.backlog, at_once=False)
 
     async def complaint(self) -> str:
-        """Return why the memory cannot be written now, or ''. This may make a test write."""
+        """Return why the memory cannot be written, '' if it can; make a test write if necessary."""
         if self.is_full:
-            self._look()  # while texts are refused, nothing else starts this check
+            self._look()  # updates `is_full` even if no client sends texts
         job = partial(_complaint, proof_bytes=0 if self._is_proven else PROOF_BYTES)
         try:
             why, is_proven = await self._thread.ask(job, at_once=False)
-            # Without a test write, keep the value, because another write may have failed since.
+            # Without a test write, keep the value: a commit may have failed in the meantime.
             self._is_proven = self._is_proven or is_proven
         except Exception as error:  # noqa: BLE001 - reported to monitoring
             self._is_proven = False
@@ -145,7 +145,7 @@ class BatchedWriter:
             self._task = None
 
     def _look(self) -> None:
-        """Start a background check of the number of waiting texts, at most every two seconds."""
+        """Count the waiting texts in the background, at the earliest 2 s after the last count."""
         now = time.monotonic()
         if self._looking is not None or now - self._looked_at < LOOK_EVERY_S:
             return

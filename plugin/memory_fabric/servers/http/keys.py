@@ -26,7 +26,7 @@ KEY_BYTES = 32
 MAX_KEY_CHARS = 200
 # Seconds between checks of the key file; a new or deleted key is noticed at the next check.
 LOOK_EVERY_S = 1.0
-# The holder of a request without a valid key, and the holder of the key of this run.
+# A request's holder: its key's digest, NOBODY without a valid key, START with this run's key.
 NOBODY, START = "", "start"
 
 
@@ -114,10 +114,10 @@ def _changed(home: str) -> Iterator[list[KeptKey]]:
 
 
 class Keys:
-    """The key of this run, single-use keys, and the current permanent keys of `home`. A browser is
-    opened with a single-use key, because other users can read its URL in the list of processes. If
-    `strict` is set, or once a permanent key was found, ingest needs a key until the server ends:
-    deleting the last key must not open ingest to everyone. Raises StoreUnavailable.
+    """The server's keys: one made for this run, single-use keys, and the permanent keys in `home`.
+    A browser is opened with a single-use key, because other users can read the URL in the list of
+    processes. Ingest needs a key if `strict` is set, or once a permanent key was found, until the
+    server ends: deleting the last key must not open ingest to everyone. Raises StoreUnavailable.
     """
 
     def __init__(
@@ -197,7 +197,7 @@ class MemberKeys:
     are_needed = True
 
     def holder(self, key: str) -> str:
-        """Return the digest of a key or cookie in hexadecimal; NOBODY if its length is invalid."""
+        """Return the SHA-256 of a key or cookie, valid or not; NOBODY if it has a wrong length."""
         return digest_of(key) if 0 < len(key) <= MAX_KEY_CHARS else NOBODY
 
     holder_by_cookie = holder
@@ -206,12 +206,12 @@ class MemberKeys:
         return cookie_of(key) if self.holder(key) else ""
 
     def is_good(self, holder: str) -> bool:
-        """Return True, because the database has just checked the key and responses are short."""
+        """Return True: responses are too short to check the key again after the request began."""
         return True
 
 
 def cookie_of(key: str) -> str:
-    """Return the cookie that a browser sends instead of a key; it is the same in every process."""
+    """Return the browser's cookie for a key. Any server process can compute it from the key."""
     return sha256(b"memory-fabric cookie\n" + key.encode("utf-8", "replace")).hexdigest()
 
 

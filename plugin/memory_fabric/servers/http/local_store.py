@@ -1,8 +1,8 @@
-"""The local memory behind the HTTP application: projects, readers, ingest queue, worker, changes.
+"""The local memory behind the HTTP application: reads, changes by the page, and ingested texts.
 
-A user of the page makes changes with POST /api/changes; they have the same effects as commands.
-Each request contains the version of the memory that the page showed, or the code of a preview. If
-the memory has changed in the meantime, the request is refused with the memory's current state.
+Changes with POST /api/changes have the same effects as commands. A request contains the version of
+the record that the page showed, or the code that a preview of this change returned. If the memory
+has changed since, the request is refused (409), and the response contains a record's new state.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ CLOSE_GRACE_S = 0.5
 
 
 class LocalStore(routes.Store):
-    """The memory of the served project and, without `only_served`, of the home's other projects."""
+    """The memory of the served project and, unless `only_served`, of the user's other projects."""
 
     def __init__(
         self,
@@ -83,10 +83,10 @@ class LocalStore(routes.Store):
         self._stores.served.close(timeout_s)
 
     async def admit(self, holder: str) -> None:
-        """Admit every holder, because the guard has already checked the key."""
+        """Admit every holder of a key: the guard has already checked the key."""
 
     async def answer(self, holder: str, job: responses.Job, project: str = "") -> Response:
-        """Return the result of a read-only job as a response; run it in a reader if possible."""
+        """Run a read-only job, in a reader process if possible; return its result as JSON."""
         return await self._readers.answer(job, project, lambda: self._stores.answer(job, project))
 
     async def accept(self, holder: str, ingest: ingest_protocol.Ingest) -> Outcome:
@@ -101,7 +101,7 @@ class LocalStore(routes.Store):
         return [reason for reason in (memory, self.worker.complaint(), backlog) if reason]
 
     def mcp_manager(self, max_bytes: int) -> Any:
-        """Return the manager of MCP sessions, all of which use the served memory."""
+        """Return the manager of MCP sessions, which all use the served project's memory."""
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager as Sessions
 
         from memory_fabric.servers.mcp.sdk_server import MemoryServer  # imported on first use
@@ -112,7 +112,7 @@ class LocalStore(routes.Store):
         return Sessions(server, max_request_body_size=max_bytes, max_sessions=256)
 
     async def _change(self, request: Request) -> Response:
-        # Enough for 16,384 characters in each text field, even if each is escaped as six bytes.
+        # A body of 512 KB has room for 16,384 characters in each field, each escaped as six bytes.
         change = (await requests.model_in(request, requests.ChangeBody, 512 << 10)).root
         project = requests.query_in(request, requests.PageQuery).project
         job = partial(carry_out, asked=change)

@@ -1,8 +1,8 @@
-"""The memories of this home's projects, each with its own thread, and the answers to requests.
+"""Access to the memories of the user's projects: a thread for each, and processes that only read.
 
-A request of the page specifies a project by its id; without an id, it refers to the served project.
-The page shows all of the served project to the user. If the server runs in an isolated domain
-(MEMORY_FABRIC_DOMAIN), the page shows only that domain of other projects.
+A request of the page contains a project's id; without one, it is for the served project, of which
+the page shows everything. If the server runs in an isolated domain (MEMORY_FABRIC_DOMAIN), the page
+shows only the memories of this domain from other projects.
 
 Reader processes answer questions in parallel: one process answers 37 questions a second, and two
 answer at least 50 (docs/benchmarks.md). They are started when two questions overlap for the first
@@ -40,7 +40,7 @@ MAX_OPEN = 4
 
 
 class ProjectStores:
-    """Store threads of the served project and, without `only_served`, of the home's others."""
+    """A thread for the served project and, unless `only_served`, for each other open project."""
 
     def __init__(
         self, settings: config.Settings, served: StoreThread, *, only_served: bool = False
@@ -71,7 +71,7 @@ class ProjectStores:
             raise errors.NotFound("project", message, remedy=remedy)
         store = self._others.pop(project_id, None)
         if store is None:
-            home_projects.memory_of(self._settings, project_id).close()  # fails for an unknown id
+            home_projects.memory_of(self._settings, project_id).close()  # raises for an unknown id
             store = StoreThread(lambda: home_projects.memory_of(self._settings, project_id))
         self._others[project_id] = store
         while len(self._others) > MAX_OPEN:
@@ -131,8 +131,10 @@ def status(memory: Memory) -> dict[str, Any]:
 
 
 def projects(memory: Memory, *, only_served: bool = False) -> dict[str, Any]:
-    """Return the home's projects and proposed links; an isolated domain gets only its own data."""
-    from memory_fabric.viewer.picture import candidate, presentable  # for the first question
+    """Return the user's projects, and the records on which the user must still decide. In an
+    isolated domain, return only the projects with memories in this domain.
+    """
+    from memory_fabric.viewer.picture import candidate, presentable  # imported on first use
 
     listed: list[dict[str, Any]] = []
     waiting: list[dict[str, Any]] = []
@@ -166,7 +168,7 @@ class Reader(NamedTuple):
 
 
 class ReaderPool:
-    """A pool of at most `number` readers; if that is 0 or 1, the server process answers instead."""
+    """A pool of at most `number` reader processes; with 0 or 1, the server answers by itself."""
 
     def __init__(
         self, settings: config.Settings, number: int, *, only_served: bool = False
@@ -194,7 +196,7 @@ class ReaderPool:
                 break
             try:
                 answer = reader.executor.submit(_answer, job, project)
-            except BrokenExecutor:  # the reader process ended while it was idle
+            except BrokenExecutor:  # the idle process has ended: try another reader
                 self._replace(reader)
                 continue
             try:
@@ -207,7 +209,7 @@ class ReaderPool:
                     remedy = "The terminal of memory-fabric serve shows why."
                     raise errors.StoreUnavailable("", message, remedy=remedy) from None
             except asyncio.CancelledError:
-                # A reader continues if its client disconnects; free it when its job is done.
+                # The client has disconnected, but the job goes on: free the reader when it is done.
                 answer.add_done_callback(partial(free_again, reader))
                 raise
             else:
@@ -223,7 +225,7 @@ class ReaderPool:
             self._inside -= 1
 
     async def end(self) -> None:
-        """Kill all reader processes, even starting ones (that is, all multiprocessing children)."""
+        """Kill all multiprocessing children: they are the readers, including starting ones."""
         for task in self._starting:
             task.cancel()
         await asyncio.gather(*self._starting, return_exceptions=True)
@@ -270,9 +272,9 @@ _runner = asyncio.Runner()
 
 
 def _begin(settings: config.Settings, only_served: bool) -> None:
-    """Initialise a reader process: open the memory, and answer WARM_UP to load the code."""
+    """Initialise a reader process: open the memory, and answer a question, which loads the code."""
     global _stores
-    # A terminal sends Ctrl-C to all its processes, but the server itself ends its readers.
+    # Ctrl-C in a terminal also reaches this process. Ignore it: the server ends its readers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def end_with_server() -> None:

@@ -1,6 +1,6 @@
-"""Validation of requests: size and time limits of bodies, and models of bodies and parameters.
-Unknown fields are refused. In an ingested text, however, they are ignored and null means that the
-field is absent, so that senders of other releases are accepted.
+"""Validation of requests: limits of size and time for bodies, and models of bodies and parameters.
+Unknown fields of changes and recall are refused. In an ingested text, they are ignored and null
+counts as absent, so that the server accepts senders written for other releases.
 """
 
 import asyncio
@@ -27,9 +27,9 @@ MAX_BYTES = 1 << 20
 # Seconds within which the whole body must arrive.
 BODY_S = 10.0
 JSON_TYPE = "application/json"
-# Prefixes of pydantic's own names for the variants of a type, which an error path may contain.
+# Prefixes of names that pydantic inserts into the path of an error for the variants of a type.
 _INNER = ("constrained-", "function-", "list[")
-# A stated time may be this far in the future, because clocks are inexact and zones may be missing.
+# How far a given time may lie in the future: clocks differ, and a missing time zone counts as UTC.
 MAX_AHEAD = timedelta(days=1)
 FIRST_YEAR = 1970
 MAX_QUERY_BYTES, MAX_SHOWN_CHARS, MAX_LIMIT = 4096, 40, 100
@@ -69,7 +69,7 @@ async def model_in(request: Request, model: type[Model], max_bytes: int = MAX_BY
         if charset not in ("", "utf-8", "utf8", "us-ascii"):
             raise UnicodeError(charset)
         # json.loads accepts lone surrogates, as in a text that was cut within a surrogate pair. It
-        # would also accept NaN and Infinity, but it passes these to `int`, which raises ValueError.
+        # passes NaN and Infinity, which JSON does not allow, to `int`, which raises ValueError.
         value = json.loads(body.decode("utf-8-sig"), parse_constant=int)
     except UnicodeError as error:
         raise Refused(400, "bad_encoding", "The body must be UTF-8.") from error
@@ -193,7 +193,7 @@ class IngestBody(pydantic.BaseModel):
 
 
 MAX_SUBJECT_CHARS, MAX_MANY = 4096, 100
-# Values of `action`; pydantic puts the value before the name of an invalid field.
+# Values of `action`; pydantic puts this value before an invalid field's name in an error path.
 ACTIONS = frozenset("edit keep drop replace holds pin unpin forget merge undo".split())
 ACTIONS |= {"holds_all", "drop_all"}
 
@@ -230,20 +230,20 @@ class EditBody(_Body):
 
 
 class RecordBody(_Body):
-    """Request to keep, drop, confirm, pin or unpin a memory, or to let it replace other ones."""
+    """Request to keep, drop, confirm, pin or unpin a record, or to replace older ones with it."""
 
     action: Literal["keep", "drop", "replace", "holds", "pin", "unpin"]
     record: Shown
 
 
 class Confirmed(_Body):
-    """Request for a change; without the code of a preview, the change is only previewed."""
+    """Request for a change that needs a preview: without its code, only a preview is returned."""
 
     code: Code | None = _field("The code of the preview; without it nothing is changed.")
 
 
 class BroughtBody(Confirmed):
-    """Request to confirm or forget all unconfirmed memories from one source, like `review`."""
+    """Request to confirm or forget all unconfirmed records from one program or colleague."""
 
     action: Literal["holds_all", "drop_all"]
     of: Subject = Field(description="The name of the program or colleague.")
@@ -292,7 +292,7 @@ Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT)]
 
 
 class PageQuery(pydantic.BaseModel):
-    """The query parameter of all requests from the page: the id of the project that it shows."""
+    """Parameters of the page's requests: the id of the project to show, '' for the served one."""
 
     project: Words = ""
 

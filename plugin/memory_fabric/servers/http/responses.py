@@ -1,4 +1,4 @@
-"""HTTP responses: a job's result as JSON, or an error as JSON with a remedy."""
+"""HTTP responses in JSON: the result of a job, or an error with advice on how to correct it."""
 
 import json
 import sys
@@ -41,7 +41,7 @@ STATUSES: tuple[tuple[type[FabricError], int, str, Mapping[str, str] | None], ..
 
 
 class Refused(Exception):
-    """An error response: status code, message, remedy, invalid field, and more JSON members."""
+    """An exception with its error response in JSON; `more` are additional members of the error."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Refused(Exception):
 
 
 def answered(memory: Memory, job: Job) -> Response:
-    """Run a job; return its result as JSON, without local paths or secrets in the query."""
+    """Return a job's result as JSON; remove local paths, and secrets that the query contained."""
     store_thread.renew(memory)
     value = job(memory)
     if isinstance(value, dict) and "failures" in value:
@@ -72,7 +72,7 @@ def answered(memory: Memory, job: Job) -> Response:
         for place in sorted(places, key=len, reverse=True):
             if place.strip("/"):
                 failures = [failure.replace(place, "…") for failure in failures]
-        echoes = ("query", "label", "notes", "searched")  # members that repeat the query
+        echoes = ("query", "label", "notes", "searched")  # these members quote the query
         repeated = {name: value[name] for name in echoes if name in value}
         value = value | {"failures": failures} | all_without_secrets(repeated, {})
     store_thread.told(memory)

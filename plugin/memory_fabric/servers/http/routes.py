@@ -28,24 +28,24 @@ from memory_fabric.servers.http.ingest import Outcome
 from memory_fabric.store.queues.ingest_queue import IdempotencyConflict, QueuedText
 from memory_fabric.viewer.page import page
 
-# Seconds between checks of readiness, which anyone may request, and the time limit of a check.
+# Minimum seconds between checks of readiness (anyone may ask), and the time limit of a check.
 LOOK_EVERY_S, PATIENCE_S = 1.0, 5.0
 PAGE_QUERIES: Mapping[str, type[requests.PageQuery]] = {
     "picture": requests.PageQuery, "recall": requests.PageQuestion,
     "history": requests.HistoryQuery, "status": requests.PageQuery,
 }  # fmt: skip
-# The SDK's own limit. It is higher than that of ingest, because a graph is larger than a text.
+# The MCP SDK's default limit for a message; it is higher than for ingest, since graphs are larger.
 MAX_MCP_BYTES = 4 << 20
 
 
 class Store(Protocol):
-    """The memory behind the application; `holder` identifies the key of a request (see keys).
-    `page` contains the jobs of PAGE_QUERIES, called with a memory and the query's parameters.
-    `begin` starts what requests need, and `end` stops it. `admit` raises Unauthorized if the key is
+    """The memory behind the application; `holder` identifies the API key of a request (see keys).
+    `page` maps each name in PAGE_QUERIES to a function of a memory and of the query's parameters.
+    `begin` starts background work, and `end` stops it. `admit` raises Unauthorized if the key is
     invalid. `answer` returns the result of `job(memory)` as JSON. `accept` stores a text durably in
-    the ingest queue; `ingested` returns the state of a text, or None if its id is unknown. All
-    raise FabricError. `reasons` returns why a text sent now would not be stored or processed.
-    `mcp_manager` returns the SDK's manager of MCP sessions over streamable HTTP.
+    the ingest queue; `ingested` returns the state of a text, or None if its id is unknown.
+    `reasons` returns why a text sent now would not be stored or processed. `mcp_manager` returns
+    the SDK's manager of MCP sessions over streamable HTTP. All methods may raise FabricError.
     """
 
     page: Mapping[str, Callable[..., Any]]
@@ -151,7 +151,7 @@ class Api:
         """Return the memories that best match `q`, or the newest memories if `q` is empty."""
         query: Any = requests.query_in(request, requests.RecallQuery)
         now = ids.timestamp()
-        # Pass a filter with a single value as a string, and one with several values as a list.
+        # `filters.stated` expects a single value as a string, and several values as a list.
         fields = {name: getattr(query, name) for name in filters.KEYS}
         stated = {name: texts if texts[1:] else texts[0] for name, texts in fields.items() if texts}
         as_of = times.stated(query.as_of, now, "as_of") if query.as_of else ""
@@ -164,7 +164,7 @@ class Api:
         return await self._store.answer(request.scope[guard.HOLDER], self._store.page["projects"])
 
     def page_route(self, name: str, model: type[requests.PageQuery]) -> Route:
-        """Return the route that runs one of the page's jobs; `model` defines its parameters."""
+        """Return the route `/api/NAME`, which calls `Store.page[name]`; `model` has its fields."""
 
         async def answer(request: Request) -> Response:
             query = requests.query_in(request, model)
@@ -228,7 +228,7 @@ class McpEndpoint:
         begun = asyncio.Event()
 
         async def run() -> None:
-            # The sessions run in a task group, which only the task that entered it may exit.
+            # A task group must be left in the task that entered it, so this task runs all sessions.
             async with manager.run():
                 begun.set()
                 await self._end.wait()

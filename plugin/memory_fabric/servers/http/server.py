@@ -42,11 +42,11 @@ ANSWERS_GRACE_S = 1
 END_S = 10.0
 # The maximum number of processes by default, because each one needs about 45 MB under load.
 MOST_BY_DEFAULT = 4
-# Time limit in seconds for a complete request, counted from the connection or the last response.
+# Seconds in which a request's head must arrive after the connection opened or the last response.
 ASKING_S = 5.0
 # Time limit in seconds for a client to read a response that does not fit into the socket's buffer.
 READING_S = 30.0
-# Maximum number of bytes that are read from a refused body to let its sender see the response.
+# After refusing a body, read at most this many bytes of it, so that the client gets the response.
 MAX_UNREAD_BYTES = 4 << 20
 MAX_CONNECTIONS = 512
 
@@ -55,7 +55,7 @@ def listening(host: str, port: int) -> socket.socket:
     """Return a socket that listens on this address. Raises BadInput, CannotListen."""
     address = address_of(host)
     family = socket.AF_INET6 if address.version == 6 else socket.AF_INET
-    # With IPPROTO_TCP, asyncio sets TCP_NODELAY, which sends each part of a response at once.
+    # asyncio sets TCP_NODELAY (send small parts of a response at once) only with IPPROTO_TCP.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -90,7 +90,7 @@ class Listener:
         self.names = Names(self.host, self.port, stated)
         self._server: uvicorn.Server | None = None
         self._is_over = False
-        # uvicorn replaces these handlers while it runs, and calls them when it ends.
+        # Handle signals until uvicorn runs. It has handlers of its own, and calls these at its end.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._leave)
 
@@ -100,7 +100,7 @@ class Listener:
         return f"http://{self.host}:{self.port}/"
 
     def serve(self, config: uvicorn.Config) -> None:
-        """Serve requests until SIGINT or SIGTERM; return at once if a signal came before."""
+        """Serve requests until SIGINT or SIGTERM; return at once if one has already arrived."""
         if self._is_over:
             return
         if config.workers > 1:
@@ -137,7 +137,7 @@ class Workers(Multiprocess):
 class Server(Listener):
     """The server of the local memory; `run` serves requests until a signal arrives. Up to `workers`
     processes answer questions; the default is one for each processor, but at most four. Raises
-    BadInput for a public address without a permanent key, CannotListen, StoreUnavailable.
+    CannotListen and StoreUnavailable, and BadInput for a public address without a permanent key.
     """
 
     def __init__(
@@ -159,7 +159,7 @@ class Server(Listener):
             remedy += "127.0.0.1, ::1 and localhost need none."
             raise BadInput("--host", text, remedy=remedy)
         super().__init__(host, port, allowed)
-        self._settings = settings._replace(session="")  # a request belongs to no session
+        self._settings = settings._replace(session="")  # requests come from no agent session
         self._workers = workers or min(MOST_BY_DEFAULT, os.cpu_count() or 1)
 
     @property
@@ -225,7 +225,7 @@ def _team_app(
 
 
 def config_for(app: ASGIApp | Callable[[], ASGIApp], workers: int = 0) -> uvicorn.Config:
-    """Return uvicorn's settings: limits, no trusted proxies. With `workers`, `app` is a factory."""
+    """Return uvicorn's settings; no proxy is trusted. If `workers` is set, `app` is a factory."""
     return uvicorn.Config(
         app, factory=workers > 0, workers=workers or 1, loop="asyncio", http=PatientProtocol,
         ws="none", lifespan="on", log_config=None, log_level="critical", access_log=False,
@@ -266,7 +266,7 @@ class PatientProtocol(H11Protocol):
         super().data_received(data)
         self._wait_or_not()
         answered = self.cycle is not None and self.cycle.response_complete
-        if answered and self.conn.their_state is h11.SEND_BODY:  # a refused body is still arriving
+        if answered and self.conn.their_state is h11.SEND_BODY:  # rest of a refused body arrives
             self._unread_bytes += len(data)
             if self._unread_bytes > MAX_UNREAD_BYTES:
                 self.transport.abort()

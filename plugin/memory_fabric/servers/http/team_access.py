@@ -1,13 +1,13 @@
-"""Requests on a team's database: each runs in a thread, in one transaction, as the key's member.
+"""Requests on a team's database: each runs in a thread and a transaction, with its member's role.
 
 Several processes can serve one database, because a process stores only connections and recent
 answers. The database checks the key at each request. A replica (a hot standby) answers reads once
 it contains all that the primary contained when the request arrived, so clients read their own
 writes and never see erased content; otherwise the primary answers. While the primary is down, the
-replica answers without this check.
+replica answers even if it lags.
 
 An answer is cached for some seconds: for the same question by the same member with the same domain,
-and only until an operation of the space is added, replaced or erased (memory_fabric.changes).
+and only until the team's log changes (an operation is added, replaced or erased).
 """
 
 import asyncio
@@ -38,7 +38,7 @@ MAX_WAITING = 200
 APPLICATION = "memory-fabric serve"
 # How many seconds answers are cached, and the maximum number of cached answers.
 KEPT_S, MAX_KEPT = 5.0, 500
-# Seconds to wait for a replica that lags, between two checks of it, and after it has failed.
+# Seconds to wait for a lagging replica, between checks of it, and before retrying a failed replica.
 REPLAY_S, LOOK_S, RETRY_S = 0.25, 0.01, 1.0
 ENTER = (
     "SELECT set_config('role', %s, true), set_config('memory_fabric.domain', %s, true), "
@@ -47,7 +47,7 @@ ENTER = (
 
 
 class Access:
-    """Access to a `space`; `dsn` and `read` (a replica, or "") are libpq connection strings."""
+    """Access to a team's `space`; `dsn`, `read` (a replica or "") are libpq connection strings."""
 
     def __init__(
         self, settings: Settings, dsn: str, space: str, read: str = "", *, insecure: bool = False
@@ -62,7 +62,7 @@ class Access:
         self._threads, self._waiting = ThreadPoolExecutor(THREADS, "team"), 0
 
     async def ask(self, holder: str, job: TeamJob[T]) -> T:
-        """Run a job in a transaction, as the key's member. Raises Unauthorized, FabricError."""
+        """Run a job in a transaction, as the key's member. Raises Unauthorized and FabricError."""
         return await self.in_thread(lambda: self.primary.run(self._asked(holder, job)))
 
     async def read(self, holder: str, job: TeamJob[T], question: Hashable = None) -> T:
@@ -89,7 +89,7 @@ class Access:
         return self.primary.run(self._asked(holder, job, question))
 
     def _tell(self, without_replica: str) -> None:
-        """Save why the replica is not used, "" if it is used; print a message when this changes."""
+        """Save why the replica is not used ("" if it is used); print a message about a change."""
         if without_replica:
             self._retry_at = time.monotonic() + RETRY_S
         if bool(without_replica) != bool(self.without_replica):
@@ -100,11 +100,11 @@ class Access:
     def _asked(
         self, holder: str, job: TeamJob[T], question: Hashable = None, state: int = 0
     ) -> Callable[[Connection], T]:
-        """Return a function that runs `job` on a connection once its server has reached `state`."""
+        """Return a function that waits until a replica has reached `state`, and then runs `job`."""
 
         def asked(connection: Connection) -> T:
             until = time.monotonic() + REPLAY_S
-            # Each check runs in its own transaction, to see what the replica has replayed since.
+            # Wait for the replica. Each check is a new transaction, so it sees new changes.
             while state:
                 seen = team_keys.holder_of(connection, holder)
                 if seen is not None and seen.state >= state:

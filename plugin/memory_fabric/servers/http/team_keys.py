@@ -28,7 +28,7 @@ class MemberKey(NamedTuple):
 
 
 class Holder(NamedTuple):
-    """The holder of a key; `state` is a number that grows with each visible change of the space."""
+    """A key's member and rights; `state` is a number that grows with each change of the log."""
 
     space: str
     member: str
@@ -38,7 +38,7 @@ class Holder(NamedTuple):
 
 
 def make(connection: Connection, space: str, member: str, name: str, domain: str = "") -> str:
-    """Create a key, and allow the login role to act as the member. Raises BadInput, TeamError."""
+    """Create a key, and grant its member's role to the login role. Raises BadInput, TeamError."""
     if not name.strip() or len(name) > MAX_NAME_CHARS or not name.isprintable():
         raise BadInput("NAME", f"{name!r} is no name for a key.", remedy="Use a short word.")
     if domain and not stated_name(domain):
@@ -78,7 +78,7 @@ def drop(connection: Connection, space: str, name: str) -> None:
 
 
 def holder_of(connection: Connection, digest: str) -> Holder | None:
-    """Return the holder of the valid key or cookie with this `digest_of`, or None."""
+    """Return the holder of the valid key or cookie with this SHA-256, or None."""
     query = "SELECT space, member, name, domain, state FROM memory_fabric.key_holder(%s)"
     row = connection.execute(query, (bytes.fromhex(digest),)).fetchone()
     return Holder(*row) if row else None

@@ -1,8 +1,8 @@
 """A team's memory as one member sees it within one transaction; it has no SQLite database or file.
 
 Recall and the tools use it in place of `store.memory.Memory`. A change appends operations to the
-shared log (sharing.replica.wire). An operation replaces the member's own current operations
-("heads") for the same key; a member cannot withdraw the statements of others.
+shared log (sharing.replica.wire). An operation is a member's statement about one record or row of
+the graph (its key); it replaces only the member's own current operations ("heads") on this key.
 """
 
 import time
@@ -31,7 +31,7 @@ ORIGIN, UNDOING = "serve-team", "serve-undo"
 
 
 class TeamMemory(Memory):
-    """One space as a member sees it, limited to the reader's domains."""
+    """A team's memory as a member sees it, limited to the reader's domains."""
 
     def __init__(self, settings: config.Settings, reader: TeamReader) -> None:
         super().__init__(settings._replace(semantic=False), None, repair=False)
@@ -96,14 +96,14 @@ class TeamMemory(Memory):
         return self.apply_now(operation)  # changes to the shared log are not queued
 
     def domain_of(self, stated: str) -> str:
-        """Return the domain of a new statement: `stated` if visible, else the first visible one."""
+        """Return a new statement's domain: `stated` if visible, otherwise the first visible one."""
         if self.domains is None or stated in self.domains:
             return stated
         return self.domains[0] if self.domains else stated
 
 
 class Statement(NamedTuple):
-    """A member's statement under a key; the value None withdraws the member's current statement."""
+    """A statement about the record or row of the graph named `key`; value None withdraws it."""
 
     kind: str
     key: str
@@ -210,7 +210,7 @@ def _create_relations(memory: TeamMemory, operation: Operation) -> Result:
 
 
 def _withdraw(memory: TeamMemory, operation: Operation) -> Result:
-    """Withdraw the member's statements listed in an operation, or all those about its entities."""
+    """Withdraw the member's statements that are listed, or all that are about listed entities."""
     payload, keys = operation.payload, list[str]()
     for deletion in payload.get("deletions", ()):
         name = deletion["entityName"]
@@ -224,7 +224,7 @@ def _withdraw(memory: TeamMemory, operation: Operation) -> Result:
 
 
 def _remember(memory: TeamMemory, operation: Operation) -> Result:
-    """Store a record unless the member has stated an equal one; close the records it supersedes."""
+    """Store a record unless the member has an equal one; mark those that it supersedes as ended."""
     stated = operation.payload["record"]
     record = records.from_object(stated)
     wanted = (record.type, record.domain, same_form(record.what))
@@ -282,6 +282,6 @@ def _observation(operation: Operation, name: str, text: str) -> Statement:
 
 
 def _one_at_a_time(memory: TeamMemory) -> None:
-    """Lock out other changes by the member, because two changes could replace the same heads."""
+    """Lock out other changes by the member, which could replace the same current operations."""
     lock = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
     memory.reader.query(lock, (f"{memory.space}\n{memory.member}",))

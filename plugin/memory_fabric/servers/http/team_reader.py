@@ -22,16 +22,16 @@ Words = Sequence[str]
 Groups = Sequence[Words]
 # Maximum number of statements of each kind that are read for a list of entities.
 MAX_ABOUT = 10_000
-# Maximum number of relations of a question's entities, and of texts that describe an entity.
+# Maximum number of relations read for a list of entities, and of texts that describe an entity.
 MAX_RELATIONS, TEXTS_OF_ENTITY = 200, 3
-# Maximum number of records to compare with a new record, and of its words to search for.
+# Limits for finding records equal to a new one: records compared, and words they must contain.
 MAX_COMPARED, MAX_WORDS_COMPARED = 20, 30
-# Kinds that are searched in one query, because most questions need both.
+# Most questions need records and observations, so one query searches both.
 FOUND_TOGETHER = (wire.RECORD, wire.OBSERVATION)
 
 
 class TeamReader(reader.Reader):
-    """Queries in a transaction on a space's `domains` (None: all); `failed` is the first error."""
+    """Queries on a space's `domains` (None: all) in one transaction; `failed`: the first error."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class TeamReader(reader.Reader):
         self.failed: FabricError | None = None
         self.connection, self.space, self.member = connection, space, member
         self.domains = None if domains is None else tuple(domains)
-        # Caches for this transaction: results of searches, and the times of relations.
+        # Caches for this transaction: rows found by each search, and when relations were stated.
         self._matches: dict[Any, dict[str, list[team_rows.Row]]] = {}
         self._stated: dict[Relation, str] = {}
 
@@ -187,13 +187,13 @@ class TeamReader(reader.Reader):
         return [by_id[id_] for id_ in ids if id_ in by_id]
 
     def own_records_with(self, text: str) -> list[team_rows.Row]:
-        """Return the caller's records that contain all first words of a text, best match first."""
+        """Return the caller's records with all words of a text (its first 30), best match first."""
         some = " ".join(words(text)[:MAX_WORDS_COMPARED])
         matches = self._matching((wire.RECORD,), [[some]], MAX_COMPARED, EVERYTHING, [some])
         return [row for row in matches[wire.RECORD] if row.author == self.member]
 
     def named_like(self, text: str, limit: int) -> list[str]:
-        """Return entities' names for a text: matches of the name first, then of observations."""
+        """Return names of entities that match a text: by name first, then by an observation."""
         groups = [[word] for word in words(text)]
         matches = [
             row
@@ -243,7 +243,7 @@ class TeamReader(reader.Reader):
             raise self.failure(error) from error
 
     def _meant(self, keys: Iterable[str]) -> list[tuple[str, str, bool]]:
-        """Return (key, entity's name, True if the key is an alias) for those keys that exist."""
+        """Return (key, entity's name, is an alias) for each key of an entity's name or alias."""
         wanted = list(dict.fromkeys(keys))
         rows = self.call("names_of", wanted, columns="asked, name, is_alias") if wanted else []
         return [(str(key), str(name), bool(is_alias)) for key, name, is_alias in rows]
@@ -258,7 +258,7 @@ class TeamReader(reader.Reader):
         return [candidate for candidate in candidates if candidate is not None]
 
     def standing(self, keys: Sequence[str], filters: Filters = EVERYTHING) -> list[team_rows.Row]:
-        """Return the current statement for each of these keys, preferably the caller's own."""
+        """Return one current statement for each log key: the caller's own, otherwise the oldest."""
         condition = self.condition(filters)
         if condition is None:
             return []
@@ -291,7 +291,7 @@ class TeamReader(reader.Reader):
         ]
 
     def versions(self, keys: Sequence[str], limit: int) -> list[tuple[str, str, str, Any]]:
-        """Return statements for these keys as (author, time, kind, value or None), newest first."""
+        """Return versions as (author, time, kind, value or None if withdrawn), newest first."""
         sql = (
             "SELECT author::text, to_char(made_at AT TIME ZONE 'UTC', "
             "'YYYY-MM-DD\"T\"HH24:MI:SS'), kind, payload -> 'value' "
@@ -325,7 +325,7 @@ class TeamReader(reader.Reader):
         return [str(row[0]) for row in self.call(function, *values)]
 
     def fetched(self, ids: Iterable[object]) -> list[team_rows.Row]:
-        """Read rows by id, and return one for each key: the caller's own, else the oldest."""
+        """Read rows by id; return one for each log key: the caller's own, otherwise the oldest."""
         chosen: dict[str, team_rows.Row] = {}
         for row in self._rows(ids):
             if row.value and (row.key not in chosen or row.author == self.member):
@@ -333,7 +333,7 @@ class TeamReader(reader.Reader):
         return list(chosen.values())
 
     def _rows(self, ids: Iterable[object]) -> list[team_rows.Row]:
-        """Return the rows with these ids, oldest first; a withdrawal has an empty value."""
+        """Return the rows with these ids, oldest first; the value of a withdrawn one is empty."""
         wanted = [str(id_) for id_ in ids]
         if not wanted:
             return []

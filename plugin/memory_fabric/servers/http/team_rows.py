@@ -1,8 +1,8 @@
-"""Content of the rows of a space of the shared log: records, entities, observations and relations.
+"""Rows of a team's shared log, parsed as records, entities, observations and relations.
 
-The rows were found by functions in the database (sharing/server/schema/010_search.sql), and read as
-the requesting member, under the log's row-level security. Statements are validated as in sharing by
-git: the caller's own statements keep their trust, and those of others are "foreign".
+Functions in the database find the rows (sharing/server/schema/010_search.sql), which are read as
+the requesting member, under the log's row-level security. Statements are checked as untrusted
+input. The caller's own records keep their `trust`; others' statements get "foreign".
 """
 
 import sys
@@ -39,7 +39,7 @@ class Row(NamedTuple):
 
 
 class Said(NamedTuple):
-    """An entity, or an observation (`text`) about an entity; `name` is the entity's name."""
+    """What a row states: an entity called `name`, or an observation (`text`) about this entity."""
 
     name: str
     text: str
@@ -159,12 +159,12 @@ def author_of(row: Row) -> str:
 
 
 def trust_of(author: str, member: str) -> str:
-    """Return the trust of a statement: BY_TOOL if `member` is its author, otherwise FOREIGN."""
+    """Return the `trust` of an entity or observation: "tool" from `member`, otherwise "foreign"."""
     return BY_TOOL if author == member else FOREIGN
 
 
 def said_of(kind: str, value: object) -> str:
-    """Return a statement as a line of text, or "(withdrawn …)" if it has no value."""
+    """Return a statement as a line of text; "(withdrawn …)" if the value is None."""
     if not isinstance(value, dict):
         return "(withdrawn, or kept no longer)"
     if kind == wire.RECORD:

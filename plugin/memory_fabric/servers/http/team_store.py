@@ -1,8 +1,8 @@
 """The HTTP application's store for a team's shared log: data for the page, and the ingest queue.
 
 The queue is a table of the database. A worker locks a row while it processes the text (FOR UPDATE
-SKIP LOCKED), in one transaction as the member who sent the text. If the worker dies, the text stays
-in the queue. Only the records made from a text are stored: turns are never sent to the shared log.
+SKIP LOCKED), in one transaction with the role of the member who sent the text. If the worker dies,
+the text stays in the queue. Only the records made from a text are stored in the log, never turns.
 """
 
 import asyncio
@@ -98,7 +98,7 @@ class TeamStore(routes.Store):
         await self._access.read(holder, lambda _: None)
 
     async def answer(self, holder: str, job: Job, project: str = "") -> Response:
-        """Return a read-only job's result, cached under the job's parameters except `now`."""
+        """Return a read-only job's result; cache it under the job's parameters, without `now`."""
         question = None
         if isinstance(job, partial) and job.func != self._status:
             question = (job.func, *(item for item in job.keywords.items() if item[0] != "now"))
@@ -198,7 +198,7 @@ class Worker(threading.Thread):
                 if str(error) != last_error:  # a repeated error is printed only once
                     print(f"memory-fabric: ingest: {error}", file=sys.stderr)  # noqa: T201
                 last_error = str(error)
-            self.due.wait(1.0)  # other servers that accept a text do not set this `due`
+            self.due.wait(1.0)  # look every second: other servers do not set `due`
             self.due.clear()
 
     def _process_next(self, member: str) -> bool:
@@ -284,7 +284,7 @@ def projects(_memory: TeamMemory) -> dict[str, Any]:
 
 
 def status(memory: TeamMemory) -> dict[str, Any]:
-    """Return the state of the shared log in the form of a memory that has a single tier."""
+    """Return the state of the shared log in the format of a local memory with one storage tier."""
     tier: dict[str, Any] = {"tier": "graph", "state": "healthy", "counts": memory.reader.counts()}
     tier |= {"where": f"the space {memory.space} of a shared log", "findings": [], "backup": None}
     tier |= {"written_at": "", "read_at": ids.timestamp(), "queue": {"count": 0, "oldest_s": 0.0}}

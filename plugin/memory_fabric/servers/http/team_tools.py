@@ -1,5 +1,5 @@
-"""The MCP tools for a team's shared log. In the tools defined here, unlike those of a local memory,
-only the caller's own statements can be forgotten or replaced. `team` is a TeamMemory.
+"""The MCP tools for a team's shared log. The tools defined here forget or replace only the caller's
+own statements, unlike the tools of a local memory. `team` is a TeamMemory.
 """
 
 import hashlib
@@ -203,7 +203,7 @@ def manager(access: team_access.Access, max_bytes: int) -> StreamableHTTPSession
                 outcome = local_tools.call(memory, name, arguments, SAID_BY, CALLS)
                 if outcome.failed and memory.reader.failed is None:
                     raise _Failed(outcome)  # rolls the transaction back
-                return outcome  # after a database error, `access` raises it
+                return outcome  # `access` raises a database error
 
             ask = access.read if name in local_tools.READERS else access.ask
             try:

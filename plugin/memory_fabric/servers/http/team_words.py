@@ -1,8 +1,8 @@
-"""PostgreSQL full-text queries that match few enough rows to rank; see queries/conditions for FTS5.
+"""PostgreSQL full-text queries that limit the rows to rank (for SQLite, see queries/conditions).
 
-If every row with a common word were ranked, most of a large table would be read. The statistics of
-the column list the common words and the share of rows with each (memory_fabric.common_words); all
-other words count as rare.
+Ranking every row with a common word would read most of a large table. The column's statistics
+(memory_fabric.common_words) list common words and the share of rows that contain each of them. A
+word without statistics counts as rare.
 """
 
 import math
@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from memory_fabric.sharing.server.connect import Connection
 
-# Maximum number of rows to rank, which takes about 15 ms. If more rows match, those with rare words
-# are ranked, and only the newest of those that contain several frequent words.
+# Maximum number of rows to rank, which takes about 15 ms. If more rows match, all rows with rare
+# words are ranked, but only the newest of the rows with several frequent words.
 RANKED_ROWS = 3_000
 # A word in more than this share of the rows is ignored if the query has other words.
 COMMON_SHARE = 0.5
@@ -22,10 +22,10 @@ COMMON_SHARE = 0.5
 MAX_IN_QUORUM = 4
 # Maximum number of groups to score; memory_fabric.find_heads has the same limit.
 MAX_GROUPS = 8
-# The number of newest rows to rank for each requested row if all words are frequent. It is low,
-# because scanning by time costs more than ranking.
+# If all words are frequent, this many rows are ranked, newest first, for each row to return. It is
+# low, because scanning by time costs more than ranking.
 SPARE = 1
-# The share of rows that is assumed for a word without statistics to calculate its weight.
+# To calculate the weight of a word without statistics, this share of the rows is assumed.
 RARE_SHARE = 0.0005
 # Cache lifetime in seconds; PostgreSQL updates its statistics only after many rows have changed.
 KEPT_S = 300.0
@@ -42,7 +42,7 @@ class Word(NamedTuple):
 
 
 class WordQuery(NamedTuple):
-    """The tsqueries of a search, and the tsquery and weight of each group of words for scoring.
+    """The tsqueries that find rows, and, to score rows, a tsquery and a weight for each query word.
 
     `ranked` matches few enough rows to rank them all. `newest` may match more rows, of which only a
     limited number of the newest ones is ranked. Either tsquery may be empty.
@@ -66,16 +66,16 @@ def word_query(
     limit: int,
     phrases: Sequence[str] = (),
 ) -> WordQuery | None:
-    """Return a query for rows with any of the words (or all `phrases`), None if none has lexemes.
+    """Return a query for rows with any word or, if given, all `phrases`; None if none has lexemes.
 
     Each group contains the spellings of one word; `known` has the statistics of all spellings and
-    phrases. The space has about `rows` rows. Frequent words are limited as the module describes.
+    phrases. The space has about `rows` rows. Frequent words are combined, to match fewer rows.
     """
     every = []
     for spellings in groups:
         words = [known.get(text, Word()) for text in spellings]
         shares = {_all_of(word): word.share for word in words}
-        shares.pop("", None)  # the entry of spellings that have no lexemes
+        shares.pop("", None)  # spellings without lexemes
         if shares:
             every.append(_Group(f"({' | '.join(sorted(shares))})", min(1.0, sum(shares.values()))))
     every = sorted(every, key=lambda group: group.share)[:MAX_GROUPS]
@@ -93,7 +93,7 @@ def word_query(
 
 
 def _selective(telling: list[_Group], every: list[_Group], rows: int, limit: int) -> WordQuery:
-    """Return a query for the rows with a rare group of words, or with several frequent groups."""
+    """Return a query for rows with a rare word or several frequent words, scored by `every`."""
     rare: list[_Group] = []
     frequent: list[_Group] = []
     budget = RANKED_ROWS / 2
@@ -102,8 +102,8 @@ def _selective(telling: list[_Group], every: list[_Group], rows: int, limit: int
         (rare if budget >= 0 else frequent).append(group)
     frequent = frequent[:MAX_IN_QUORUM]
     quorum, holding = _any_of(frequent), rows * sum(group.share for group in frequent)
-    # Require the largest number of frequent groups that still matches enough rows. The estimate
-    # assumes independent words; in fact, related words occur together more often.
+    # A row must contain the highest number of frequent words for which enough rows are expected.
+    # The estimate assumes independent words; in fact, related words occur together more often.
     for needed in range(len(frequent), 1, -1):
         shares = (math.prod(g.share for g in some) for some in combinations(frequent, needed))
         holding = rows * sum(shares)
@@ -113,7 +113,7 @@ def _selective(telling: list[_Group], every: list[_Group], rows: int, limit: int
     query = _whole(every, rows)
     if limit <= holding <= RANKED_ROWS:
         return query._replace(ranked=" | ".join([*([_any_of(rare)] if rare else []), quorum]))
-    if holding < limit:  # In the worst case, the frequent words never occur together.
+    if holding < limit:  # two of the words may never occur together, so one is enough
         quorum = _any_of(frequent)
     return query._replace(ranked=_any_of(rare), newest=quorum)
 
@@ -128,7 +128,7 @@ def _at_least(needed: int, groups: Sequence[_Group]) -> str:
 
 
 def _whole(groups: Sequence[_Group], rows: int) -> WordQuery:
-    """Return a query with the weight of each group (as in bm25), but without tsqueries to match."""
+    """Return a query that can only score rows, with weights as in BM25; it matches no rows yet."""
     counts = [max(group.share or RARE_SHARE, 1 / max(1, rows)) * rows for group in groups]
     weights = [math.log(1 + (rows - n + 0.5) / (n + 0.5)) if n < rows else 0.1 for n in counts]
     return WordQuery(tuple(group.query for group in groups), tuple(weights))

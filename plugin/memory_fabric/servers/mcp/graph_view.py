@@ -1,8 +1,8 @@
-"""The graph as the nine graph tools show it: project and user combined, in pages.
+"""The graph as the nine graph tools show it: the databases of project and user combined, in pages.
 
 A page contains as many whole entities, with their relations, as fit, and the position at which the
-next page starts. If an entity does not fit into a page, its first page contains only the
-observations that fit, and the next pages contain the remaining relations.
+next page starts. An entity that is too large for a page starts a new page, with the observations
+that fit; its remaining relations follow on the next pages.
 """
 
 from collections import defaultdict
@@ -16,7 +16,7 @@ from memory_fabric.store.database import Database
 from memory_fabric.store.queries import entity_search, graph
 from memory_fabric.text import cut, name_key
 
-# Entities, and the relations from or to them by their number, which shows the creation order.
+# Entities, and their incoming and outgoing relations by a number that grows with each relation.
 Part = tuple[list[Entity], dict[int, Relation]]
 Places = Iterable[tuple[int, str]]
 Opener = Callable[[Sequence[str], Sequence[str]], list[Part]]
@@ -24,13 +24,13 @@ Opener = Callable[[Sequence[str], Sequence[str]], list[Part]]
 Numbered = tuple[int, Relation, int]
 # The number of entities read at once: few at first, because most answers are short.
 FIRST_CHUNK, CHUNK = 32, 96
-# If a chunk of entities has at least this many relations, the chunk is read again without a limit.
+# Maximum number of relations to read at first. If it is reached, all are read again without limit.
 CHUNK_RELATIONS = 2000
 # At least this many characters of an observation are shown, even if it is longer than a page.
 LEAST_CHARS = 200
-# A number larger than the number of rows in any database.
+# Offset between the sort keys of two databases; no database has as many rows.
 MOST_ROWS = 1 << 62
-# Numbers of characters that JSON adds to the texts of an entity, an observation and a relation.
+# Number of characters of JSON syntax around an entity, an observation and a relation.
 ENTITY_CHARS, TEXT_CHARS, RELATION_CHARS = 46, 3, 38
 
 
@@ -55,7 +55,7 @@ class Page(NamedTuple):
 def read(databases: Sequence[Database], start: Start, max_chars: int) -> tuple[Page, str]:
     """Return a page of all entities in creation order, and a note if the graph has more pages."""
     everything = graph.read_if_small(databases) if start == Start() else None
-    # An entity that exists in two databases counts as two positions.
+    # Positions count entities per database: an entity in two databases takes up two positions.
     opener, ordered = in_databases(databases), _in_order(databases, start.place)
     if everything is not None and len(databases) == 1:
         if chars(everything) <= max_chars:
@@ -120,7 +120,7 @@ def as_object(view: Graph) -> dict[str, Any]:
 
 
 def _in_order(databases: Sequence[Database], place: int) -> Iterator[tuple[int, str]]:
-    """Yield (position, name) of all entities from position `place` on, without repeating a name."""
+    """Yield (position, name) for all entities from position `place` on, but each name only once."""
     before = 0
     for number, db in enumerate(databases):
         while names := graph.names_from(db, max(0, place - before), CHUNK):
@@ -210,8 +210,8 @@ _KEPT: dict[str, tuple[Graph, Opener]] = {}
 def page(
     filled: "_Filled", opener: Opener, entities: Places, start: Start, *, outgoing: bool = False
 ) -> Page:
-    """Fill a page with entities, given as (position, name) from `start` on, and their relations.
-    `opener` reads entities. With `outgoing`, a relation is listed only with its source.
+    """Fill a page with `entities`, (position, name) from `start` on, and their relations. `opener`
+    reads entities. With `outgoing`, only relations that start at an entity are listed with it.
     """
     skipped = start.relations
     entities_left = iter(entities)
@@ -237,7 +237,7 @@ def chars(view: Graph) -> int:
 
 
 class _Filled:
-    """A page that is being filled; with `whole_first`, its first entity has all observations."""
+    """A page that is being filled; with `whole_first`, its first entity is never shortened."""
 
     def __init__(self, max_chars: int, *, whole_first: bool = False) -> None:
         self._max_chars = self._free = max_chars

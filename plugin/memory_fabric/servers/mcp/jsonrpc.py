@@ -4,7 +4,7 @@ MCP requires, the parameters are an object, and an id is a string or a number.
 
 import json
 from collections.abc import Mapping, Sequence
-from json.encoder import encode_basestring as quoted  # escapes no more than JSON requires
+from json.encoder import encode_basestring as quoted  # leaves non-ASCII text as it is
 from typing import Any, NamedTuple
 
 from memory_fabric.text import each_text
@@ -46,7 +46,7 @@ def message_of(line: bytes) -> Message | None:
     stated = value.get("id")
     id_: Id | None = stated if isinstance(stated, str) else None
     if isinstance(stated, int | float) and not isinstance(stated, bool):
-        id_ = stated if stated - stated == 0 else None  # JSON has neither infinity nor NaN
+        id_ = stated if stated - stated == 0 else None  # None for infinity and NaN: not JSON
     method, params = value.get("method"), value.get("params")
     if "id" in value and id_ is None:
         wrong = "an id is a text or a number"
@@ -125,7 +125,7 @@ def as_json(value: Any, margin: str = "\n") -> str:
     if isinstance(value, str):
         return quoted(value)
     inner = margin + "  "
-    # Most values of a graph are strings; quoting them here saves a recursive call.
+    # Most values of a graph are strings. They are quoted directly, to save a recursive call.
     if isinstance(value, dict) and value:
         items = [
             f"{inner}{quoted(k)}: {quoted(v) if isinstance(v, str) else as_json(v, inner)}"

@@ -1,5 +1,5 @@
-"""The tools `recall`, `remember`, `forget` and `history`. Their short answers are text only,
-because a model would read only the structured content if an answer had any.
+"""The tools `recall`, `remember`, `forget` and `history`. Their answers are short texts without
+structured content, because a model that receives both reads only the structured content.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ from memory_fabric.text import cut, many, name_key, neutralised, one_line
 MAX_HIT_CHARS, MAX_TEXT_CHARS = 700, 300
 MAX_NAMES, MAX_NAME_CHARS = 4, 80
 DEFAULT_LIMIT = 10
-# The trust of the assistant's own words; it exceeds that of the graph tools, which may quote files.
+# The trust of the assistant's statements; graph tools get less, because they may copy from files.
 REMEMBER_TRUST = "assistant"
 EVERYWHERE = frozenset(("everywhere", "me", "all", "all projects", "every project"))
 STORED = "Tiers: graph now; the local journal and MEMORY.md, where it belongs there, follow."
@@ -63,7 +63,7 @@ def recall(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) ->
             items = worth.items([hit.id for hit in answer.hits], text)
             sessions.record_told(database, said_by.session, worth.ASKED_FOR, now, items)
         except StoreUnavailable:
-            pass  # the answer is more important than its entry in the ledger
+            pass  # answer even if it cannot be recorded what was recalled
     return Outcome((text,))
 
 
@@ -109,7 +109,7 @@ def record_in(memory: Memory, arguments: Mapping[str, Any], domain: str) -> Reco
     lost = {n for n in arguments.get("entities", ()) if n in arguments["text"] and n not in text}
     names = [name for name in map(redact, arguments.get("entities", ())) if name not in lost]
     unredacted = [name for name in names if "[redacted" not in name and name.strip()]
-    # The names in `entities` come first, with types found in the text; extracted names follow.
+    # Entities named by the caller come first, with types found in the text; others in it follow.
     by_key = {name_key(entity.name): entity for entity in stated_record.entities}
     entities = [by_key.pop(name_key(n), Entity(n, "unknown")) for n in unredacted]
     beside = {models.WHEN: arguments.get("when"), models.ALSO: arguments.get("also")}
@@ -122,7 +122,7 @@ def record_in(memory: Memory, arguments: Mapping[str, Any], domain: str) -> Reco
 def _by_words(
     memory: Memory, arguments: Mapping[str, Any], by: Provenance, record: Record
 ) -> tuple[Provenance, Record, str]:
-    """Return provenance, record and quotation, with the user's trust if the user typed `from`."""
+    """Return (provenance, record, quotation), with the user's trust if `from` quotes the user."""
     if not arguments.get("from") or by.agent:
         return by, record, ""
     from memory_fabric.capture.notes.grammar import Note, source
@@ -257,7 +257,7 @@ def _hit_line(hit: Hit) -> str:
     said_by = f"said by {trust}" if trust else ""
     source, _, identifier = hit.id.partition(":")
     reference = ids.short_id(identifier)  # the id of a record or a turn
-    if source in ("native", "graph"):  # a path, or ENTITY#OBSERVATION
+    if source in ("native", "graph"):  # identified by a path, or by ENTITY#OBSERVATION
         name = identifier if source == "native" else identifier.rpartition("#")[0] or identifier
         reference = _name(name)
     marks = [kind, hit.timestamp[:10], str(metadata.get("scope", ""))]

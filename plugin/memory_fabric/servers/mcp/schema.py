@@ -78,9 +78,9 @@ def _result(**properties: Schema) -> Schema:
     return {**schema, "properties": {**properties, "note": STRING}}
 
 
-# Schemas of results as in the reference server. No model reads them, so they lack descriptions.
+# Schemas of results, as in the reference server. Language models do not see them: no descriptions.
 _ENTITIES = array(_closed(name=STRING, entityType=STRING, observations=array(STRING)))
-# `from` is a keyword in Python, so it cannot be passed like the names above.
+# `from` is a keyword in Python, so these properties cannot be given as keyword arguments.
 _RELATIONS = array(_closed(**{"from": STRING, "to": STRING, "relationType": STRING}))
 _GRAPH = _result(entities=_ENTITIES, relations=_RELATIONS)
 _SUCCESS = _result(success=BOOLEAN, message=STRING)

@@ -47,7 +47,7 @@ def server_of(call: Callable[..., Awaitable[dict[str, Any]]], **handlers: Any) -
 async def called(
     params: types.CallToolRequestParams, answer: Callable[[str, dict[str, Any]], Awaitable[Outcome]]
 ) -> dict[str, Any]:
-    """Return the result of a `tools/call` request; `answer(name, arguments)` runs the tool."""
+    """Check a `tools/call` request, run the tool with `answer`, and return the tool's result."""
     if params.arguments is None and "arguments" in params.model_fields_set:
         raise MCPError(types.INVALID_PARAMS, "Invalid request parameters", "")
     name, arguments = params.name, params.arguments or {}
@@ -108,7 +108,7 @@ class MemoryServer:
         return await called(params, answer)
 
     async def _tell(self) -> None:
-        """Notify the subscribers of both protocol eras of a change of the graph (MEM-16)."""
+        """Notify all subscribers, of the old and new protocol, that the graph changed (MEM-16)."""
         for connection, uris in list(self._subscribed.items()):
             if GRAPH_URI in uris:
                 await connection.send_resource_updated(GRAPH_URI)
@@ -128,7 +128,7 @@ class MemoryServer:
         return await resource_read(params, lambda: self._store.ask(self._handler.whole_graph))
 
     async def _subscribe(self, context: Context, params: types.SubscribeRequestParams) -> Done:
-        # A session belongs to one request only, but its connection remains. The attribute
+        # Use the connection, because the SDK makes a new session for each request. The attribute
         # `_connection` is private, so tests/servers/test_server_sdk.py checks that it exists.
         connection = context.session._connection
         if connection not in self._subscribed:

@@ -17,7 +17,7 @@ from memory_fabric.servers.store_thread import Job, StoreThread, Watch, mark_of
 
 Result = dict[str, Any]
 Handler = Callable[["Session", Message], Result | None]
-# A function that returns a result for a job's value or error, or None to respond later.
+# Called with a job's value or error; returns the result, or None if the response is sent later.
 Finish = Callable[[Any, BaseException | None], Result | None]
 UPDATED = "notifications/resources/updated"
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
@@ -34,7 +34,7 @@ class Session:
         self._modern: bool | None = None
         self._greeted, self._client = False, ""
         self._subscribed = False
-        # The unanswered requests, and the subscriptions among them (True if for the graph).
+        # The unanswered requests. For those that are subscriptions, whether they include the graph.
         self._open: set[Message] = set()
         self._listening: dict[Message, bool] = {}
         self._settled = threading.Condition()
@@ -97,7 +97,7 @@ class Session:
         return protocol.greeting(request.params["protocolVersion"])
 
     def _call(self, request: Message) -> None:
-        from memory_fabric.servers.mcp import tools  # imported after the greeting
+        from memory_fabric.servers.mcp import tools  # imported after the handshake
 
         name, arguments = request.params["name"], request.params.get("arguments", {})
         wrong = tools.complaint(name, arguments)
@@ -123,7 +123,7 @@ class Session:
         self._ask(request, job, done, changes=name not in tools.READERS)
 
     def _read(self, request: Message) -> None:
-        from memory_fabric.servers.mcp.tools import RequestHandler  # imported after the greeting
+        from memory_fabric.servers.mcp.tools import RequestHandler  # imported after the handshake
 
         if request.params["uri"] != protocol.GRAPH_URI:
             raise protocol.not_found(request.params["uri"])
@@ -156,7 +156,7 @@ class Session:
                 self._watch.stop()
             return {}
 
-        self._ask(request, lambda memory: None, done)  # queued behind earlier requests
+        self._ask(request, lambda memory: None, done)  # to respond after all earlier requests
 
     def _listen(self, request: Message) -> None:
         stated = request.params["notifications"]
@@ -180,10 +180,10 @@ class Session:
         if hears:
             self._begin_to_watch(request, begun)
         else:
-            begun()  # the lists that this client listens to never change
+            begun()  # nothing to watch: without the graph, only lists that never change
 
     def _begin_to_watch(self, request: Message, begun: Callable[[], Result | None]) -> None:
-        """Start to watch for later changes, then respond with the result of `begun`."""
+        """Watch the graph for changes from now on, and respond with the result of `begun()`."""
 
         def done(mark: Any, error: BaseException | None) -> Result | None:
             if error is not None:
@@ -202,7 +202,7 @@ class Session:
         self._store.submit(job, finish, changes=changes, wanted=lambda: request in self._open)
 
     def _finish(self, request: Message, answering: Callable[[], Result | None]) -> None:
-        """Respond with the result of `answering`, unless it is None, or with an error it raises."""
+        """Respond with the result of `answering()`, unless it is None, or with the raised error."""
         try:
             result = answering()
             answer = None if result is None else self._result(request, result)
@@ -216,7 +216,7 @@ class Session:
             self._settle(request, answer)
 
     def _settle(self, request: Message, answer: Result | None) -> None:
-        """Close a request and send its response unless None; do nothing if it was closed before."""
+        """Mark a request as done and send any response; do nothing if it is done already."""
         with self._settled:
             if request not in self._open:
                 return
@@ -238,7 +238,7 @@ class Session:
                 self._say(jsonrpc.notification(UPDATED, params))
 
     def _result(self, request: Message, found: Result) -> Result:
-        """Return the response with this result, in the form of the connection's protocol era."""
+        """Return the response with this result, as the connection's protocol version requires."""
         if self._modern:
             meta = {**found.get("_meta", {}), protocol.SERVER_KEY: protocol.SERVER_INFO}
             found = {**found, "resultType": "complete", "_meta": meta}

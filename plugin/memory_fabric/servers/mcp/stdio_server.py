@@ -3,7 +3,7 @@
 It needs only the standard library, so that a bare interpreter (python -I -S), which starts faster,
 can run it. The main thread reads lines and answers requests that need no memory; the store's thread
 answers all other requests. While a client reads too slowly, a third thread writes the output. If
-the home is linked to a shared log, a fourth thread exchanges operations with the log.
+any project is linked to a shared log, a fourth thread exchanges operations with the log.
 """
 
 from __future__ import annotations
@@ -56,20 +56,20 @@ def main(environ: Mapping[str, str] | None = None) -> NoReturn:
     live: Live | None = None
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: _leave(store, live, SIGNAL_GRACE_S))
-    # If the client no longer reads responses, SIGTERM interrupts this thread's wait for input.
+    # If the client no longer reads, the server sends itself SIGTERM, which ends the wait for input.
     this_thread = threading.get_ident()
     output = Output(claimed_output(), lambda: signal.pthread_kill(this_thread, signal.SIGTERM))
     author, origin = settings.author, settings.origin
     said_by = models.Provenance("mcp", "tool", settings.session, author=author, origin=origin)
     session = Session(store, said_by, settings.project_dir, output.send)
-    if sys.platform == "linux" and not settings.muted:  # type checkers know the platform
+    if sys.platform == "linux" and not settings.muted:  # lets type checkers assume Linux
         from memory_fabric.servers.live import Live
 
         live = Live(settings)  # answers the hooks of the client that started this server
         live.listen()
     store_thread.settle()
     if settings.memory_file_path:
-        store.begin()  # the file may lack operations that a killed server acknowledged
+        store.begin()  # a killed server may not have written its last changes to the file
     follows = _follow_if_tied(settings.home, working_folder)
     for line in lines(0):
         follows = follows or _follow_if_tied(settings.home, working_folder)
@@ -113,7 +113,7 @@ def _open(settings: Settings) -> Memory:
 
 
 READ_BYTES = 1 << 16
-# Bytes per write: on Linux, a pipe that is ready accepts this many without blocking (POSIX: 512).
+# Bytes per write. On Linux, writing this many to a pipe that is ready cannot block (POSIX: 512).
 PIECE_BYTES = 4096
 
 
@@ -183,7 +183,7 @@ class Output:
                     piece = remaining if wait else remaining[:PIECE_BYTES]
                     remaining = remaining[os.write(self._handle, piece) :]
         except OSError as error:
-            # `_busy` remains True, so that nothing else is written.
+            # Leave `_busy` set, so that `send` writes nothing more to this client.
             print(f"memory-fabric: the client is gone: {error}", file=sys.stderr)  # noqa: T201
             self._gone()
 
@@ -201,8 +201,8 @@ def claimed_output() -> int:
 
 
 class WorkingFolder:
-    """The folder in which the server was started; once it has a memory, it is used as the project.
-    Until then only the user's memory is used, because desktop clients start servers in any folder.
+    """The folder in which the server was started. It is the project once it has a memory; until
+    then, only the user's memory is used, because desktop clients start servers in any folder.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -213,7 +213,7 @@ class WorkingFolder:
             self._folder = "" if stated else os.getcwd()
         except OSError:  # the folder has been deleted
             pass
-        # The registry file's stamp at the last reading, and the path of this folder's graph.
+        # The state of the project registry at the last check, and the path of this folder's graph.
         self._stamp: tuple[int, int, int] | None = None
         self._graph = ""
 

@@ -1,5 +1,5 @@
-"""Tool calls: from a tool's name and arguments to the call's outcome; each error becomes a text.
-The nine tools of the reference memory server are defined here (contracts MEM-01 … MEM-11).
+"""Execution of tool calls, given a tool's name and arguments; the outcome contains any error as
+text. The nine tools of the reference memory server are defined here (contracts MEM-01 … MEM-11).
 """
 
 import sys
@@ -66,7 +66,7 @@ def search_nodes(memory: Memory, arguments: Arguments, _said_by: Provenance) -> 
     """Return a page of entities that match the query, best match first (MEM-07, MEM-09)."""
     query, enough = arguments["query"], memory.settings.max_results
     found = partial(graph_view.found, query=query, enough=enough)
-    # The best matches come first, so half a page, at half the cost, is usually enough.
+    # The best matches come first, so half a page of them, which costs half, is usually enough.
     return _graph_answer(memory, arguments, found, pages=0.5 if query else 1)
 
 
@@ -89,7 +89,7 @@ def _readable(memory: Memory) -> list[Database]:
 
 
 def _graph_answer(memory: Memory, arguments: Arguments, view: View, *, pages: float = 1) -> Outcome:
-    """Return the page built by `view` as a tool's outcome, with notes on omissions and failures."""
+    """Return a page of the graph, made by `view`, with notes; `pages` is its size in full pages."""
     start = graph_view.start_of(arguments.get("cursor", ""))
     max_chars = int(pages * memory.settings.max_reply_chars)
     page, not_shown = view(_readable(memory), start=start, max_chars=max_chars)
@@ -148,9 +148,9 @@ CALLS: Calls = {
     "recall": memory_tools.recall, "remember": memory_tools.remember,
     "forget": memory_tools.forget, "history": memory_tools.history,
 }  # fmt: skip
-# Tools that may specify the domain of new statements; isolated callers can only use their own.
+# Tools that accept a domain for new statements; isolated agents always use their own domain.
 SAYING = frozenset(("create_entities", "create_relations", "add_observations", "remember"))
-# Tools that show only the domain that a call specifies, if the caller may see it.
+# Tools that accept a domain and then show only its content, if the agent may see it.
 READING = frozenset(("read_graph", "search_nodes", "open_nodes"))
 SCHEMAS = {tool.name: tool.input for tool in TOOLS}
 # `kind` is an alias of the field `type`, as in notes; clients do not see it, to save tokens.
@@ -167,7 +167,7 @@ def complaint(name: str, arguments: Any) -> Outcome | None:
         return Outcome((f"MCP error -32602: Tool {name} not found",), failed=True)
     complaints = list(problems(SCHEMAS[name], arguments))
     if not complaints and name in SAYING | READING:
-        # The schemas equal the reference server's, so this additional field is validated here.
+        # The schemas, as in the reference server, lack the domain, so it is validated here.
         stated = {key: arguments[key] for key in DOMAIN_KEYS if arguments.get(key)}
         schema = {"type": "object", "properties": dict.fromkeys(stated, STRING)}
         complaints = list(problems(schema, stated)) or [
@@ -183,7 +183,7 @@ def complaint(name: str, arguments: Any) -> Outcome | None:
 
 
 def stated_domain(arguments: Mapping[str, Any]) -> str:
-    """Return the domain in a call's arguments, under either name of the field, or ''."""
+    """Return the domain in a call's arguments (`domain` or `expert_domain`), or ''."""
     return next((stated_name(arguments[k]) for k in DOMAIN_KEYS if arguments.get(k)), "")
 
 
@@ -193,7 +193,7 @@ def call(
     """Run a valid call and return its outcome; `calls` maps tools' names to functions."""
     usable = jsonrpc.whole_text(known_part(SCHEMAS[name], arguments))
     if name == "recall":
-        # The schema lacks these filters; without them, recall would return too many memories.
+        # Restore filters that the schema lacks: without them, recall would find too many memories.
         usable |= jsonrpc.whole_text({key: arguments[key] for key in KEYS if key in arguments})
     if name in SAYING and memory.domains is None:
         said_by = said_by._replace(domain=stated_domain(arguments) or said_by.domain)
@@ -232,7 +232,7 @@ WITHOUT_ID = (
 
 
 class RequestHandler:
-    """Handler of MCP requests to a memory; `place` is the client's folder, '' for the project's."""
+    """Handler of MCP requests; `place` is the client's folder, or '' for the project's folder."""
 
     def __init__(self, said_by: Provenance, place: str, watch: store_thread.Watch) -> None:
         self._said_by, self._place, self._watch = said_by, place, watch
@@ -240,17 +240,17 @@ class RequestHandler:
     def call(
         self, memory: Memory, name: str, arguments: Arguments, meta: Arguments | None, client: str
     ) -> Outcome:
-        """Run a valid call as the agent that made it, and return its outcome. Raises FabricError.
-        The call's id in `meta` identifies the agent. If agents are isolated, a call without an id
-        is refused only from Claude Code, because other clients have no agents.
+        """Run a valid call for the agent that made it, which the call's id in `meta` identifies.
+        Raises FabricError. If agents are isolated, calls with an unknown id are refused, and calls
+        without an id if they come from Claude Code (other clients have no agents).
         """
-        store_thread.renew(memory)  # first: changed settings may isolate domains
+        store_thread.renew(memory)  # first, because new settings may isolate domains
         settings, said_by = memory.settings, self._said_by
         if settings.closed:
             raise switches.off_error(settings)
         stated = (meta or {}).get(CALL_ID)
         id_ = stated if isinstance(stated, str) else ""
-        # Hooks record callers in the shared home, even if MEMORY_FILE_PATH sets another one.
+        # Hooks save the agents of calls in the usual home, even if MEMORY_FILE_PATH sets another.
         caller = callers.load(memory.switched_by[0], id_) if id_ else callers.Caller()
         if isolates(settings) and (caller is None or (not id_ and client == CLAUDE_CODE)):
             raise errors.FabricError(UNKNOWN if caller is None else WITHOUT_ID)

@@ -1,10 +1,10 @@
-"""Recovery of records that are in a project's journal or in MEMORY.md but missing in memory.
+"""Recovery of records that a project's journal or MEMORY.md has, but no database of memory.
 
-If the home folder is lost, decisions.jsonl in the project remains. Signatures (own_lines) prove
-which lines of the journal this home wrote; the user is asked about all other lines. Records are
-restored unchanged, with their ids, authors, trust and times. MEMORY.md may contain the last copy of
-memories for all projects; the user is asked about its lines, too. Functions raise OSError and
-StoreUnavailable.
+The databases are in memory's home folder. If this folder is lost, the journal remains, because it
+is the project's file decisions.jsonl. Signatures in own.jsonl prove which of its lines were written
+with this home; the user is asked about all other lines, and about lines of MEMORY.md, which may be
+the last copy of memories for all projects. Records are restored unchanged, with their ids, authors,
+trust and times. Functions raise OSError and StoreUnavailable.
 """
 
 import json
@@ -31,9 +31,9 @@ MEMORY_MD, SHOWN_CONFIDENCE = "MEMORY.md", 0.85
 
 
 class Missing(NamedTuple):
-    """Journal lines whose records are missing in memory, newest first. If `proved`, this home wrote
-    them. `others` counts the lines of other authors, which are not restored. `origin` is the id of
-    a project of this home if the journal comes from its folder and that folder no longer exists.
+    """Lines of the journal (newest first) and of MEMORY.md whose records memory lacks. If `proved`,
+    their signatures are valid. `others` counts lines of other authors, which are not restored. If
+    the journal was signed for a lost folder of a project of this home, `origin` is its id.
     """
 
     path: str
@@ -51,7 +51,7 @@ class Missing(NamedTuple):
 
 
 def missing(memory: Memory, author: str = "", max_bytes: int = MAX_BYTES) -> Missing | None:
-    """Return the journal and MEMORY.md lines whose records memory lacks; None if it lacks none."""
+    """Return the lines of the journal and of MEMORY.md whose records memory lacks, or None."""
     lost = _in_journal(memory, author, max_bytes)
     if memory.project is None or author or (lost and (lost.proved or lost.origin)):
         return lost
@@ -62,7 +62,7 @@ def missing(memory: Memory, author: str = "", max_bytes: int = MAX_BYTES) -> Mis
     if memory.unavailable or not lacking:
         return lost
     written = _lines_of(own_lines.journal_of(memory) or os.devnull, max_bytes)
-    lacking -= {line["id"] for line in written}  # the journal also has their author and scope
+    lacking -= {line["id"] for line in written}  # prefer the journal: it has author and scope
     days = (str(line.get("created_at", ""))[:10] for line in written)
     since = min(filter(None, days), default="")
     stated = [_stated(id_, lines[id_], since) for id_ in lines if id_ in lacking]
@@ -71,7 +71,7 @@ def missing(memory: Memory, author: str = "", max_bytes: int = MAX_BYTES) -> Mis
     if lost is None:
         return Missing(notes.path, tuple(new_lines), author=settings.author) if new_lines else None
     own = []
-    for line in lost.lines:  # add the user's words, which are only in MEMORY.md
+    for line in lost.lines:  # add quotations, which only MEMORY.md contains
         words = _stated(line["id"], lines.get(line["id"], ""), "")["evidence"]
         evidence = line.get("evidence")
         own.append({**line, "evidence": words | (evidence if isinstance(evidence, dict) else {})})
@@ -88,19 +88,19 @@ def unknown(memory: Memory, ids: Collection[str]) -> set[str]:
             query = f"SELECT id FROM {table} WHERE id IN (SELECT value FROM json_each(?))"
             unseen.difference_update(id_ for (id_,) in database.rows(query, (wanted,)))
         promoted.update(id_ for (id_,) in database.rows("SELECT record FROM promoted"))
-    # If the addition of a record was undone, its id is only in the logged operation.
+    # If the addition of a record was undone, only the log of operations still contains its id.
     operation = "SELECT 1 FROM operations WHERE instr(payload, ?) LIMIT 1"
     moved = unseen & promoted
     return unseen - {id_ for id_ in moved if any(d.row(operation, (id_,)) for d in databases)}
 
 
 def _stated(id_: str, line: str, since: str) -> dict[str, Any]:
-    """Return the record that a line of MEMORY.md describes. Its scope is `user` (all projects) if
-    the journal, whose oldest line is from the day `since`, is older than the record but lacks it.
+    """Return the record in a line of MEMORY.md. Its scope is `user` for a preference, or if the
+    journal, which begins on the day `since`, is older: it would contain a project's record.
     """
     head, _, text = line.removeprefix("- [").partition("] ")
     kind, _, tail = head.partition(" ")
-    day = tail[:10]  # a remark on a later value may follow the date
+    day = tail[:10]  # ", noted otherwise since" may follow the date
     statement, words = text, ""
     if text.startswith("“"):
         words, _, statement = text[1:].removesuffix("”").partition("” (noted as: ")
@@ -115,9 +115,9 @@ def _stated(id_: str, line: str, since: str) -> dict[str, Any]:
 
 
 def _in_journal(memory: Memory, author: str, max_bytes: int) -> Missing | None:
-    """Return the lines of this folder's journal that memory lacks; None if it lacks none. Unproved
-    lines count only if `author`, by default the user, wrote them. A journal that git tracks is
-    ignored if it has no file of own lines, because other users may have written it.
+    """Return this folder's journal lines whose records memory lacks, or None. Lines without a valid
+    signature must be by `author`, by default the user. Without own.jsonl (signatures), a journal
+    that git tracks is used only if `author` is given, because others may have written it.
     """
     project = memory.project
     path, home = own_lines.journal_of(memory), memory.settings.home
@@ -155,7 +155,7 @@ def adopt(memory: Memory, found: Missing, by: Provenance, progress: Progress | N
         record = records.from_object(line)._replace(status="active")
         sessions = [record.session] if record.session else []
         payload: dict[str, Any] = {"record": records.as_object(record), "seen_in": sessions}
-        # With `told`, the record is not appended to the journal, which already contains it.
+        # `told` keeps a record that came from the journal from being appended there again.
         payload |= {"batch": f"journal {found.path}", "told": record.source != MEMORY_MD}
         store = "user" if record.scope == "user" else "project"
         count += bool(memory.write_now("put_record", payload, by, store=store).get("record"))
@@ -174,7 +174,9 @@ def sign_if_missing(memory: Memory) -> None:
 
 
 def sign_all(memory: Memory, *, settled: bool = False, max_bytes: int = MAX_BYTES) -> None:
-    """Sign all journal lines whose records are in memory. If `settled`, none awaits an answer."""
+    """Sign the journal lines of all records in memory. `settled` means that the user has decided
+    about the other lines, so that no question about them remains open.
+    """
     project = memory.project
     if project is None or not own_lines.journal_of(memory):
         return
@@ -190,14 +192,14 @@ def sign_all(memory: Memory, *, settled: bool = False, max_bytes: int = MAX_BYTE
 
 
 def is_signed(memory: Memory) -> bool:
-    """Return True if the signatures of own lines are for this folder, or if there is no journal."""
+    """Return True if own.jsonl is for this project and folder, or if there is no journal."""
     if memory.project is None or not own_lines.journal_of(memory):
         return True
     return own_lines.is_stated_for(memory.project.local, current_header(memory))
 
 
 def current_header(memory: Memory) -> own_lines.Header:
-    """Return the header of the file of own lines for this project and its folder."""
+    """Return the header that own.jsonl should have for this project and its folder."""
     assert memory.project is not None
     root = memory.project.root
     return own_lines.Header(memory.project.id, root, own_lines.inode_of(root))
@@ -212,7 +214,7 @@ def awaits_answer(memory: Memory) -> bool:
 
 
 def restore_card(memory: Memory) -> str:
-    """Write a new project.json for a project whose folder in home is gone; return a message."""
+    """Recreate project.json after the loss of the project's folder in home; return a notice."""
     assert memory.project is not None
     home, id_ = memory.settings.home, memory.project.id
     with registry_file.registry_lock(home):
@@ -249,7 +251,7 @@ def notice_text(found: Missing) -> str:
 
 
 def _is_here(memory: Memory, head: own_lines.Header) -> bool:
-    """Return True if the header is for this folder and not for another current project."""
+    """Return True if the header of own.jsonl names this folder, and no other registered project."""
     current = current_header(memory)
     others = {*registry_file.read_registry(memory.settings.home).keys.values()} - {current.project}
     return (head.root, head.inode) == (current.root, current.inode) and head.project not in others
@@ -270,8 +272,8 @@ def _is_record(line: Mapping[str, Any]) -> bool:
 
 
 def _lacking(memory: Memory, path: str, author: str, max_bytes: int) -> list[Mapping[str, Any]]:
-    """Return the last journal line of each record that memory lacks, newest first, without the
-    shared records of other users. If a database is unreadable, nothing is known: return [].
+    """Return the last journal line of each record that memory lacks, newest first; [] if a database
+    is unreadable. Imported records of others count as present, unless by `author` or the user.
     """
     last = {line["id"]: line for line in _lines_of(path, max_bytes)}
     own = _known(memory)
@@ -285,7 +287,7 @@ def _lacking(memory: Memory, path: str, author: str, max_bytes: int) -> list[Map
 
 
 def _known(memory: Memory) -> set[str]:
-    """Return the ids of this user's own records, and of records that the user forgot here."""
+    """Return the ids of this user's records, including those that the user has forgotten."""
     own = _known_by(memory, "SELECT id FROM records WHERE source <> ?", OTHERS)
     return own | _known_by(memory, "SELECT id FROM tombstones")
 

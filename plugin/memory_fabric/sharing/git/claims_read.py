@@ -10,9 +10,9 @@ from memory_fabric import ids, text
 from memory_fabric.models import ENTITY_TYPES, OUTCOMES, RECORD_TYPES, SHARED_LOG
 from memory_fabric.store import files
 
-# New lines are appended, so of a larger file only the end is read.
+# If a file is larger, only its end is read, because new lines are appended.
 MAX_BYTES = 2 << 20
-# Only the newest records are imported, so a flood cannot displace own records (decision 0046).
+# Older records are ignored: too many would crowd out the user's own (docs/decisions/0046).
 MAX_RECORDS = 1000
 MAX_LINE_CHARS = 32 << 10
 MAX_WHAT_CHARS, MAX_WHY_CHARS, MAX_PART_CHARS, MAX_NAME_CHARS = 2000, 1000, 300, 60
@@ -28,7 +28,7 @@ _AS_ZEROS = str.maketrans("123456789", "000000000")
 
 
 class Claim(NamedTuple):
-    """The last line with this id: `sum` is its checksum; `record` is None if it was forgotten."""
+    """A record's last line. `sum` is its checksum; `record` is None if the record was forgotten."""
 
     id: str
     sum: int
@@ -71,7 +71,7 @@ def claims_in(content: bytes) -> tuple[tuple[Claim, ...], int]:
         if value is None or not is_id(value.get("id")) or not (is_forgotten or is_of_a_team(value)):
             unreadable += 1  # not written by this package
             continue
-        last.pop(value["id"], None)  # re-insert: the last line sets the order
+        last.pop(value["id"], None)  # order records by their last lines
         last[value["id"]] = Claim(value["id"], ids.checksum(line), None if is_forgotten else value)
     return tuple(last.values()), unreadable
 

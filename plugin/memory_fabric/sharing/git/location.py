@@ -1,8 +1,8 @@
-"""Paths of a project's records, chosen so that git sees the records only if this user shares them.
+"""Paths of a project's journal, chosen so that git includes it only if this user shares records.
 
-The `.gitignore` in the folder hides everything, or everything except decisions.jsonl. However, git
-tracks a file that another user committed even if it is ignored. The records of a user who does not
-share are then stored in home. Records also wait in home while the shared file has conflict markers.
+The `.gitignore` beside the journal excludes everything, or everything except decisions.jsonl. But
+git still tracks a file that another user committed; then a user who does not share writes to home.
+So does everyone while the shared file has conflict markers.
 """
 
 import os
@@ -34,7 +34,7 @@ def is_on(memory: Memory) -> bool:
 
 
 def shared_file(project: Project) -> str:
-    """Return the path of the decisions.jsonl in the project, which git sees if the user shares."""
+    """Return the path of the project's decisions.jsonl, ignored by git unless the user shares."""
     return os.path.join(project.local, journal.DECISIONS)
 
 
@@ -44,12 +44,12 @@ def private_folder(memory: Memory, project: Project) -> str:
 
 
 def journal_folder(memory: Memory, kind: str) -> str:
-    """Return the folder in which the journal of this kind of database is currently written."""
+    """Return the folder to which the "project" or "user" journal is written at present."""
     project = memory.project
     folder = memory.queue_folder(kind)
     if kind != "project" or project is None or is_in_home(memory, project):
         return folder
-    # If domains are isolated, shared_journal.publish decides which lines may be shared.
+    # With isolated domains, write to home: `shared_journal.publish` moves lines of other domains.
     is_project_s = may_write_journal(memory, project) and not (
         is_on(memory) and memory.settings.domains.isolated
     )
@@ -64,7 +64,7 @@ def may_write_journal(memory: Memory, project: Project) -> bool:
 
 
 def journal_file(memory: Memory) -> str:
-    """Return the decisions.jsonl to read: the shared one if sharing is on, else the current one."""
+    """Return the decisions.jsonl to read: the shared one if sharing is on, else the one in use."""
     if memory.project is not None and is_on(memory):
         return shared_file(memory.project)
     return os.path.join(journal_folder(memory, "project"), journal.DECISIONS)
@@ -79,7 +79,7 @@ def files_of(memory: Memory) -> list[str]:
 
 
 def all_journals(memory: Memory, kind: str) -> list[str]:
-    """Return the paths of all decisions.jsonl of this kind, also in clones and linked folders."""
+    """Return the paths of the "project" or "user" journals, also in clones and linked folders."""
     path = os.path.join(memory.queue_folder(kind), journal.DECISIONS)
     if kind != "project" or memory.project is None:
         return [path]
@@ -96,7 +96,7 @@ def is_in_home(memory: Memory, project: Project) -> bool:
 
 
 def is_hidden(project: Project) -> bool:
-    """Return True if `.gitignore` and git's index prove that git sees no file in the folder."""
+    """Return True if `.gitignore` and git's index prove that git ignores the whole folder."""
     setting = _setting(os.path.join(project.local, IGNORE))
     text = "*" if setting is None else setting  # if missing, it will be created with `*`
     lines = [line.strip() for line in text.splitlines()]
@@ -114,12 +114,12 @@ def is_tracked(project: Project) -> bool:
     except OSError:
         return False
     name = f"{identity.LOCAL_FOLDER.replace(os.sep, '/')}/{journal.DECISIONS}".encode()
-    # An index of version 4 omits the beginning that a path shares with the path before it.
+    # Version 4 of the index stores only the part of a path that differs from the previous path.
     return name in index or (index[4:8] == b"\0\0\0\4" and journal.DECISIONS.encode() in index)
 
 
 def show_to_git(project: Project) -> list[str]:
-    """Let git see and merge the records; return the steps left to the user. Raises OSError."""
+    """Let git add and merge the journal; return what the user must do by hand. Raises OSError."""
     journal.prepare_folder(project.local)
     undone: list[str] = []
     ignore, attributes = (os.path.join(project.local, name) for name in (IGNORE, ATTRIBUTES))
@@ -138,9 +138,7 @@ def show_to_git(project: Project) -> list[str]:
 
 
 def hide(project: Project) -> list[str]:
-    """Hide the folder from git again, except tracked files; return the steps left to the user.
-    Raises OSError.
-    """
+    """Make git ignore the folder unless tracked; return what the user must do. Raises OSError."""
     ignore, attributes = (os.path.join(project.local, name) for name in (IGNORE, ATTRIBUTES))
     if is_tracked(project):
         kept = f"git tracks {shared_file(project)}: it is kept, and others keep what they pulled"

@@ -1,5 +1,5 @@
-"""The journal that users of a repository share. This user's lines that wait in home are moved to
-it; other users' records in it are imported and counted, and the imported copies can be deleted.
+"""The decisions.jsonl that users of a repository share. This user's new lines are moved to it from
+home. Records of other users are imported from it and counted; the copies can be deleted again.
 """
 
 import json
@@ -24,9 +24,9 @@ MAX_AT_START = 50
 
 
 def publish(memory: Memory) -> int:
-    """Move the lines that wait in home to the shared journal, except during a merge; return their
-    number. Lines of isolated domains stay in home, or are moved back if git does not track the
-    journal yet. A crash between the two writes duplicates no line. Raises OSError, TimeoutError.
+    """Move lines stored in home to the shared journal, except during a merge; return their number.
+    Lines of isolated domains, which are not shared, stay in home. Those in a journal that git does
+    not track yet are moved back. A crash duplicates no line. Raises OSError, TimeoutError.
     """
     project = memory.project
     if project is None or location.is_in_home(memory, project):
@@ -41,7 +41,7 @@ def publish(memory: Memory) -> int:
         shared_lines = files.read_lines(shared)[0] if claims_read.stamp(shared) else []
         shared_texts = set(map(files.json_line, shared_lines))
         lines = _shared_form(memory, files.read_lines(waiting)[0])
-        # If the journal contains a forgotten record, the line that forgets it is published, too.
+        # If the journal contains a forgotten record, publish the line that says so, too.
         published = {line.get("id") for line in shared_lines}
         over = [line for line in lines if line.get("forgotten") and line.get("id") in published]
         apart, public = _split_isolated(memory, _without_forgotten(lines))
@@ -65,9 +65,9 @@ def count_waiting(memory: Memory) -> int:
 
 
 def remove_private(memory: Memory) -> int:
-    """Remove private content from a journal that git does not track: texts of forgotten records,
-    the records of isolated domains (moved to home), and the user's own words. Return the number of
-    removed lines. Raises OSError.
+    """Remove private content from a journal that git does not track: forgotten records, records of
+    isolated domains (moved to home), and quotations that the user does not share. Return the number
+    of removed and changed lines. Raises OSError.
     """
     project = memory.project
     if project is None or location.is_tracked(project):
@@ -88,8 +88,8 @@ def remove_private(memory: Memory) -> int:
 
 
 def take_back_words(memory: Memory) -> int:
-    """Remove this user's words from the shared journal unless the user released them; return the
-    number of changed lines. Git's history keeps the words. Raises OSError, TimeoutError.
+    """Remove this user's quotations from the shared journal, except those released for sharing;
+    return the number of changed lines. Git's history keeps them. Raises OSError, TimeoutError.
     """
     project = memory.project
     if project is None or not location.is_on(memory) or memory.settings.share_words:
@@ -112,8 +112,8 @@ def take_back_words(memory: Memory) -> int:
 
 def import_new(memory: Memory, *, most: int = claims_read.MAX_RECORDS) -> int:
     """If this user shares, import new and changed records of others from the journal; return their
-    number. One call imports only the `most` newest records; the next call continues. If the journal
-    is unchanged, a call costs one stat. Raises OSError, StoreUnavailable.
+    number. One call imports at most `most` records, the newest; the next call continues. If the
+    journal is unchanged, the file is not read. Raises OSError, StoreUnavailable.
     """
     project = memory.project
     if project is None or not memory.settings.writes or not location.is_on(memory):
@@ -177,7 +177,7 @@ def _payload(
     if own:
         from memory_fabric.sharing.git import adoption  # imported late: rarely needed
 
-        if adoption.awaits_answer(memory):  # ask the user first: `own` may be this user's lines
+        if adoption.awaits_answer(memory):  # skip `own` until the user says who wrote it
             claims = [claim for claim in claims if claim not in own]
     stated = [claim for claim in claims if claim.record][-claims_read.MAX_RECORDS :]
     news = [claim for claim in stated if before.get(claim.id) != claim.sum]
@@ -203,7 +203,7 @@ def _ours(memory: Memory, wanted: list[str]) -> set[str]:
 
 
 def _applied(memory: Memory, kind: str, payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Apply an import operation now and return its result. It is not queued: it can be repeated."""
+    """Apply an operation, which is never queued because it can be repeated; return its result."""
     from memory_fabric.store import write  # imported late: rarely needed
 
     whole = dict(payload)
@@ -224,7 +224,7 @@ def _shared_form(memory: Memory, lines: Lines) -> Lines:
 
 
 def _bare(line: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a line without the user's words, even if they were released when it was written."""
+    """Return a line without the user's quotation, even if the line says that it was released."""
     evidence = line.get("evidence") or {}
     kept = {name: part for name, part in evidence.items() if name != RELEASED}
     return journal.without_words({**line, "evidence": kept}) if evidence else dict(line)

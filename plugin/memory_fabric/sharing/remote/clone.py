@@ -32,7 +32,7 @@ _ANOTHER_WAY = (
     "Keep it in git's credential helper (git config --global credential.helper, then one git "
     "ls-remote URL in a terminal), or use an address of ssh."
 )
-# The environment variables for connections. Other git variables may select another repository.
+# Prefixes of the git variables to keep. Others, such as GIT_DIR, may select another repository.
 _KEPT = tuple(
     f"GIT_{name}" for name in "SSH SSL PROXY HTTP EXEC_PATH CONFIG_GLOBAL CONFIG_SYSTEM".split()
 )
@@ -146,9 +146,9 @@ class Clone:
         return found
 
     def commit(self, parent: str, changed: Mapping[str, bytes], kept: Mapping[str, str]) -> str:
-        """Create a commit with changed files; return its id. Empty files are deleted. A commit
-        without `parent` has no history, and also contains `kept` (blob ids by path). Raises
-        Damaged.
+        """Commit changed files on top of `parent`; return the commit's id. Files with empty content
+        are deleted. Without `parent`, the commit begins a new history, and `kept` lists the
+        unchanged files (blob ids by path). Raises Damaged.
         """
         parts = [b"commit " + NEXT.encode(), b"mark :1"]
         parts += [f"committer {BRANCHES[:-1]} <> {int(time.time())} +0000".encode(), b"data 0"]
@@ -161,7 +161,7 @@ class Clone:
                 parts += [f"D {path}".encode()]
         parts += [b"get-mark :1", b"done", b""]
         output = self._git("fast-import", "--quiet", "--force", "--done", stdin=b"\n".join(parts))
-        self.mark("", NEXT)  # the caller will store the commit under its own name
+        self.mark("", NEXT)  # the ref was temporary; the caller will set its own
         return output.decode().strip()
 
     def push(self, commit: str, expected: str) -> bool:
@@ -177,14 +177,14 @@ class Clone:
         raise self._failure("Cannot write", said)
 
     def mark(self, commit: str, *names: str) -> None:
-        """Store a commit under these names, so git keeps it; '' deletes them. Raises Damaged."""
+        """Set these refs to a commit, so that git keeps it; '' deletes the refs. Raises Damaged."""
         word = f"update {{}} {commit}" if commit else "delete {}"
         lines = [word.format(name) for name in names if self.marked(name) != commit]
         if lines:
             self._git("update-ref", "--stdin", stdin="".join(f"{o}\n" for o in lines).encode())
 
     def marked(self, name: str) -> str:
-        """Return the id of the commit stored under a name, or ''. Raises Damaged."""
+        """Return the id of the commit to which a ref points, or ''. Raises Damaged."""
         # Most refs are files; reading a file is far cheaper than starting a git process.
         commit = files.read_text(os.path.join(self.folder, name)) or ""
         if not commit and os.path.exists(os.path.join(self.folder, "packed-refs")):
@@ -197,12 +197,12 @@ class Clone:
         return self._run("cat-file", "-e", f"{commit}^{{tree}}").returncode == 0
 
     def erase(self) -> None:
-        """Delete all objects that no stored commit needs. Raises Damaged."""
+        """Delete all objects that no ref needs. Raises Damaged."""
         self._git("gc", "--quiet", "--prune=now")
 
     def _fetched(self) -> str:
         noted = os.path.join(self.folder, "description")
-        if files.read_text(noted) != self.url:  # there is no clone of this repository
+        if files.read_text(noted) != self.url:  # there is no clone, or one of another repository
             self.remove()
             beside = self.folder + ".new"
             shutil.rmtree(beside, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Creation of links from this machine to a git repository, and of the logs behind the links."""
+"""Creation of links from this machine's databases to logs in a git repository; opening of a log."""
 
 import os
 from collections.abc import Callable
@@ -18,13 +18,13 @@ from memory_fabric.store.projects import identity
 
 # Seconds to wait for the lock, longer than any process holds it.
 LOCK_WAIT_S = 30.0
-# The name of the user's own space and of its branch. Other branches are named by a digest.
+# Space and branch of the user's own memories. A project's branch is named by an HMAC of its space.
 OWN = "own"
 NAME_CHARS = 16
 
 
 class Joined(NamedTuple):
-    """The created links, the user's own first, and the key. `is_first` for the first machine."""
+    """The new links (first the user's), the key, and whether this machine is the first."""
 
     made: tuple[Tie, ...]
     key: keys.Key
@@ -32,7 +32,7 @@ class Joined(NamedTuple):
 
 
 def log_of(memory: Memory, tie: Tie, key: keys.Key) -> GitLog:
-    """Return the log that a link refers to. Raises OSError."""
+    """Return the log of a link to a git repository. Raises OSError."""
     home = memory.settings.home
     branch = OWN if tie.space == OWN else key.sealed_key(tie.space)[2:][:NAME_CHARS]
     clone = Clone(home, tie.key, tie.dsn, branch)
@@ -40,9 +40,9 @@ def log_of(memory: Memory, tie: Tie, key: keys.Key) -> GitLog:
 
 
 def join(memory: Memory, url: str, space: str, words: Callable[[], str]) -> Joined:
-    """Link the user and, unless a team shares it, this project to a git repository. `space` is the
-    project's name on all of the user's machines, by default its git remote or folder. `words` asks
-    the user for the words of the key. Raises TeamError, BadInput, StoreUnavailable, OSError.
+    """Link the user's database to a git repository, and the project's unless a team shares it.
+    `space` names the project on all machines (default: its git remote or folder). `words` asks for
+    the 24 words that encode the key. Raises TeamError, BadInput, StoreUnavailable, OSError.
     """
     driver.reach(memory.settings, kind=driver.SYNC)
     home, url = memory.settings.home, checked(url)

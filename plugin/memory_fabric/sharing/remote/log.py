@@ -35,13 +35,13 @@ OLD_AFTER_S, OLD_FILES = 30 * 24 * 3600.0, 30
 UNTIL = "until-"
 # The number of files that one git process reads.
 SOME = 50
-# The lines of one file, and the contents of changed files by path.
+# `Content` is the lines of one file; `Files` maps the paths of changed files to their contents.
 Content = Sequence[bytes]
 Files = Mapping[str, bytes]
 
 
 class Lines(NamedTuple):
-    """A commit's operations by path and id, and the ids of replaced and of erased operations."""
+    """Operations in a commit, by file and id; ids that they replace, and ids that they erase."""
 
     ids: Mapping[str, Mapping[str, TeamOperation]]
     replaced: frozenset[str]
@@ -49,12 +49,12 @@ class Lines(NamedTuple):
 
     @property
     def known(self) -> frozenset[str]:
-        """Return the ids of all operations in the files, and of those they replace or erase."""
+        """Return the ids of all operations, including replaced and erased ones."""
         return self.replaced.union(self.erased, *self.ids.values())
 
 
 class GitLog:
-    """The `wire.Log` of one space in a clone. `tell` receives a message if lines are refused."""
+    """A `wire.Log` in a branch of a git clone. `tell` receives a message about invalid lines."""
 
     # The maximum number of operations in one commit.
     at_once = 5000
@@ -83,8 +83,8 @@ class GitLog:
         return ()  # all machines of a branch belong to one user
 
     def holds(self, position: Position) -> bool:
-        """Return False if the log lost a line that this machine read or pushed (see `_lost`)."""
-        # A new clone lacks the last commit read; `has` must then search all lines.
+        """Return False if the branch was reset and lost lines that this machine read or pushed."""
+        # A new clone lacks the commit that was read last; then `self.has` must search all lines.
         self._is_compared = bool(position.last) and self._clone.has(position.last)
         before = position.last if self._is_compared else ""
         pushed = self._clone.marked(PUSHED)
@@ -144,7 +144,7 @@ class GitLog:
         return operations, at_end
 
     def purge(self, keys: Collection[str]) -> int:
-        """Erase these keys' statements, and replaced operations, on all machines and in history."""
+        """Erase operations of these keys, and own replaced ones, on all machines and in history."""
         wanted, now, number = set(keys) - {outbox.REPLACED}, ids.timestamp(), 0
 
         def changed(lines: Lines) -> dict[str, bytes]:
@@ -200,7 +200,7 @@ class GitLog:
         return bool(gone.keys() - replaced - self._lines(after).known)
 
     def _changes(self, before: str, after: str) -> Iterator[tuple[str, Content, Content]]:
-        """Yield each changed file, oldest day first, as (path, lines before, lines now)."""
+        """Yield (path, old lines, new lines) of each changed file, in order of the files' days."""
         old, new = self._clone.files(before), self._clone.files(after)
         paths = [path for path in old.keys() | new.keys() if old.get(path) != new.get(path)]
         for path in sorted(paths, key=lambda path: (_day(path), path)):
@@ -248,7 +248,7 @@ class GitLog:
     def _without(
         self, lines: Lines, unwanted: Collection[str], *, all_of: Collection[str] = ()
     ) -> dict[str, bytes]:
-        """Return this machine's changed files, and `all_of`, without unwanted operations."""
+        """Remove unwanted operations; return this machine's changed files, and all in `all_of`."""
         changed: dict[str, bytes] = {}
         for path, operations in lines.ids.items():
             if not path.startswith(self._folder):
@@ -259,7 +259,7 @@ class GitLog:
         return changed
 
     def _appended(self, lines: Content, files: Files | None = None) -> dict[str, bytes]:
-        """Append lines to this machine's file for today; return it and the changed `files`."""
+        """Return `files` together with this machine's file for today, with lines appended to it."""
         changed = dict(files or {})
         if not lines:
             return changed
@@ -271,7 +271,7 @@ class GitLog:
         return _added_to(changed, stem, lines)
 
     def _write(self, changed: Callable[[], Files], *, anew: bool = False) -> None:
-        """Push changed files as a commit after the newest one or, with `anew`, without history."""
+        """Commit and push changed files. With `anew`, the commit replaces the branch's history."""
         for attempt in range(TRIES):
             files = changed()
             before = self._clone.files(self._tip)
@@ -293,7 +293,7 @@ class GitLog:
         raise TooSlow(text, remedy="The next synchronisation tries again.")
 
     def _rewrite(self, changed: Callable[[Lines], Files]) -> None:
-        """Commit changed files without history, or with it if the server refuses forced pushes."""
+        """Replace the branch's history by one commit; keep history if forced pushes are refused."""
         try:
             self._write(lambda: changed(self._lines(self._tip)), anew=True)
         except NotAllowed:
@@ -315,12 +315,12 @@ class GitLog:
 
 
 def _day(path: str) -> str:
-    """Return the day in a file's name; the last day if the file covers several days."""
+    """Return the day in a daily file's name, or the last day in a merged file's name."""
     return path.rpartition("/")[2].removeprefix(UNTIL)[:10]
 
 
 def _added_to(files: Files, stem: str, lines: Content) -> dict[str, bytes]:
-    """Append lines to the file with this stem, or to a new one if it is full; return all files."""
+    """Append lines to `<stem>.000.jsonl`, or to the next number if full; return all files."""
     added = {path: bytearray(content) for path, content in files.items()}
     number = 0
     for line in lines:

@@ -1,7 +1,7 @@
-"""Heads, stored as rows of `team_heads`: operations on a key that no other operation has replaced.
+"""Heads: the operations on a key that no other operation has replaced, as rows of `team_heads`.
 
-On each key, this user's proved operations from all machines form one register. The operations of
-each other member form another register, and so do unproved operations under this user's name.
+The heads of a key form *registers*: this user's operations from all machines, proved by HMAC or
+encryption; each other member's operations; and unproved operations under this user's name.
 """
 
 import json
@@ -15,11 +15,11 @@ from memory_fabric.sharing.replica.wire import PURGE, TeamOperation
 # States of own operations: unacknowledged, acknowledged, made on another machine of the user.
 WAITING, SENT, MINE = "waiting", "sent", "mine"
 OWN = (WAITING, SENT, MINE)
-# States of own operations: replaced before the log returned them, refused by the server.
+# PAST: an own operation was replaced before it was read back. UNSENT: the server refused one.
 PAST, UNSENT = "past", "unsent"
 # States of others' operations: in use, not readable yet, refused as unusable.
 THEIRS, UNREAD, REFUSED = "theirs", "unread", "refused"
-# States of demands to erase a key: accepted by the server, or a member's that awaits the user.
+# Demands to erase a key: accepted by the server; received, and waiting for the user's answer.
 DEMANDED, ASKED = "demanded", "asked"
 # The payload of a waiting operation that the server lost, perhaps after other machines read it.
 AGAIN = "again"
@@ -30,9 +30,9 @@ ANY_OF = "IN (SELECT value FROM json_each(?))"
 
 
 class Head(NamedTuple):
-    """A row of `team_heads`. `value` is JSON, '' if the author withdrew the statement. `payload` is
-    the unreadable operation itself, the reason for a refusal, or AGAIN. If `seen`, the operation
-    was read from the log; otherwise, only this machine has it.
+    """A row of `team_heads`. `value` is JSON, or '' for a withdrawn statement. `payload` is,
+    depending on `state`, an unreadable operation (UNREAD), why one was refused (REFUSED, UNSENT),
+    or AGAIN (WAITING). `seen` is True once the operation was read from the log.
     """
 
     op_id: str
@@ -51,7 +51,7 @@ class Head(NamedTuple):
 
     @property
     def is_own(self) -> bool:
-        """Return True if this user provably made the operation; False for demands to erase."""
+        """Return True for a statement proved to be this user's, but not for a demand to erase."""
         return self.kind != PURGE and (self.state in OWN or self.state == UNSENT)
 
     @property

@@ -20,10 +20,10 @@ SOME = 1000
 
 
 class Merged(NamedTuple):
-    """Results of a merge: `applied` operations changed rows; the user's machines now disagree on
-    `conflicts` own keys; other members demand to erase `asked` own keys; `unread` operations are
-    kept for later; `refused` operations are unusable. `erased` lists the keys of other members'
-    erased statements.
+    """The result of a merge: how many operations were `applied` to rows, stored `unread` for a
+    later release or key, or `refused` as unusable; on how many of this user's keys the user's
+    machines disagree (`conflicts`) or another member demands erasure (`asked`). `erased` lists the
+    keys whose statements were erased.
     """
 
     applied: int = 0
@@ -62,7 +62,7 @@ def merge(
         _Read(o, verified(o) if (o.proof or o.sealed) and o.form <= wire.FORM else None)
         for o in operations
     ]
-    # Dismissals come first because they decide whether a statement may be shown.
+    # Dismissals come first: they say which statements of others the user has forgotten.
     parts.sort(key=lambda part: (part.own or part.came).kind != DISMISSAL)
     erased = _to_erase(database, parts, owner) if erase is not None else []
     if erase is not None and erased:
@@ -72,7 +72,7 @@ def merge(
         return Merged()
     mine = any(part.own or part.came.author == tie.member for part in parts)
     if mine:
-        outbox.settle(memory, database)  # short transactions, so that hooks wait less
+        outbox.settle(memory, database)  # transactions of few rows do not block hooks long
     with database.transaction() as c:
         tie = space.tie_of(c)
         if tie is None:
@@ -99,7 +99,7 @@ def read_again(memory: Memory, database: Database, verified: Verified) -> Merged
 
 
 def _to_erase(database: Database, parts: Sequence[_Read], owner: str) -> list[Head]:
-    """Return the stored statements that a member demands to erase or another machine has purged."""
+    """Return stored statements that members demand to erase, or that this user purged elsewhere."""
     demands = [part.came for part in parts if part.came.kind == wire.PURGE]
     values = [part.own.value or {} for part in parts if part.own and part.own.kind == DISMISSAL]
     purged = [str(value.get("of")) for value in values if value.get("purged") is True]
@@ -140,7 +140,7 @@ class _Batch:
             self._known.setdefault(head.key, {})[head.op_id] = head
         self._put: dict[str, Head] = {}
         self._gone: dict[str, None] = {}
-        # Others' changed keys, their replaced heads, and the previous heads of this user's keys.
+        # Changed keys of others, their replaced heads, and this user's changed keys with old heads.
         self._theirs: dict[str, None] = {}
         self._was: dict[str, Head] = {}
         self._mine: dict[str, Head | None] = {}
@@ -153,7 +153,7 @@ class _Batch:
         self._show()
 
     def _blank_purged(self) -> None:
-        """Blank own statements that another machine purged before they were merged here."""
+        """Delete the values of own statements that the user later purged on another machine."""
         key_of = {wire.key_of(DISMISSAL, key): key for key in self._mine}
         for name, register in heads.of_keys(self._c, key_of).items():
             purge = heads.current(head for head in register if head.is_own and head.value)
@@ -189,7 +189,7 @@ class _Batch:
                 self._keep(heads.of_operation(part.came, heads.UNREAD, "", payload))
                 self.unread += 1
             return
-        # The key of a sealed operation or a demand may differ from the key stored locally.
+        # Encrypted operations, and demands to erase, may have other keys than the rows here.
         is_same_key = stored is not None and stored.key == part.came.key
         is_same_key |= part.came.kind in (wire.SEALED, wire.PURGE)
         if stored is not None and not (stored.author == part.came.author and is_same_key):
@@ -259,8 +259,8 @@ class _Batch:
         return heads.text_of(value)
 
     def _repeats_own(self, operation: TeamOperation) -> bool:
-        """Return True, and accept an unproved operation under this user's name as own, if it equals
-        a local statement: the database was lost and rebuilt from its journal.
+        """Return True if an unproved operation under this user's name equals an unsent local
+        statement, and accept it as own: it was sent before the database was lost and rebuilt.
         """
         if operation.value is None:
             return False
@@ -276,7 +276,9 @@ class _Batch:
         return True
 
     def _add(self, head: Head, register: Sequence[Head]) -> bool:
-        """Add a head unless it was replaced; drop the heads it replaces. Return True if changed."""
+        """Add a head, unless a stored operation has replaced it, and drop the heads that it
+        replaces. Return True if anything changed.
+        """
         replaced = [sibling for sibling in register if sibling.op_id in head.base]
         for sibling in replaced:
             self._drop(sibling)
@@ -287,7 +289,7 @@ class _Batch:
         return bool(replaced) or not is_over
 
     def _come_back(self, stored: Head, operation: TeamOperation, *, proved: bool) -> None:
-        """Handle an operation that is already stored; an own operation is thereby acknowledged."""
+        """Handle an operation that is already stored. Reading an own one confirms its sending."""
         if stored.state == heads.PAST:
             self._drop(stored)
             for sibling in self._own_at(stored.key) if proved else ():
@@ -348,7 +350,7 @@ class _Batch:
         again: dict[str, None] = {}
         registers = {key: self._own_at(key) for key in self._mine}
         now = {key: heads.current(register) for key, register in registers.items()}
-        # Withdrawals come first, so that a merged entity's name can become an alias.
+        # Withdraw first: after entities were merged, a withdrawn name may become another's alias.
         for key in sorted(now, key=lambda key: bool((head := now[key]) and head.value)):
             own.show(self._c, self._mine[key], now[key])
         for key, register in registers.items():
@@ -364,7 +366,7 @@ class _Batch:
 
 
 def _is_repeated(head: Head, operation: TeamOperation, value: str) -> bool:
-    """Return True if an operation repeats an own, unsent head and replaces all that it does."""
+    """Return True if an operation has an unsent head's value and replaces at least the same ids."""
     is_unknown = head.state == heads.WAITING and head.payload != heads.AGAIN
     return is_unknown and head.value == value and set(head.base) <= set(operation.base)
 

@@ -55,14 +55,14 @@ def show(
             graph.show(head)
             is_any = True
         elif named := was.get(key) or next((said for said in register if said.value), None):
-            # Needed even if no head was replaced: a withdrawal need not list what it withdraws.
+            # Drop even if no head was replaced: a withdrawal may omit the ids that it replaces.
             graph.drop(named)
     if is_any:
         others_effects.note_any(c)
 
 
 def silence(c: sqlite3.Connection) -> None:
-    """Remove the conditions from owners' rules, so that these no longer ask at tool calls."""
+    """Remove the conditions of owners' rules, so that these rules stop asking before tool calls."""
     asking = "source = ? AND instr(body, ?) > 0"
     for record, seen in records.find(c, asking, (OTHERS, f'"{FOR_TEAM}"'), -1):
         kept = {k: v for k, v in record.evidence.items() if k not in (WHEN, FOR_TEAM)}
@@ -81,7 +81,7 @@ def remove_all(c: sqlite3.Connection) -> None:
 
 
 def refuse_domains(c: sqlite3.Connection, isolated: Collection[str]) -> None:
-    """Remove members' statements whose domain is isolated."""
+    """Remove other members' statements in isolated domains, which are never shared."""
     reason = "Its domain is isolated here."
     for head in heads.where(c, "state = ? AND value <> ''", (heads.THEIRS,)):
         if head.stated.get("domain") in isolated:
@@ -132,7 +132,9 @@ def _is_rule(head: Head) -> bool:
 
 
 def _evidence(head: Head, owners: Collection[str], old: Record | None) -> Said:
-    """Return the evidence to store: quoted words, an owner's rule, and this user's confirmation."""
+    """Return the evidence to store: the quotation, the condition if an owner made the record a
+    rule, and this user's confirmation if the text is still the same.
+    """
     said: Said = head.stated
     evidence = {models.QUOTATION: said["words"]} if said.get("words") else {}
     if head.author in owners and _is_rule(head):
@@ -162,7 +164,7 @@ def _stored(c: sqlite3.Connection, keys: Iterable[str]) -> dict[str, Record]:
 
 
 def _shown(register: Sequence[Head], author: str) -> Head | None:
-    """Return the head to show: `author`'s own, if any, so that a copied id displaces no record."""
+    """Return `author`'s head, else the oldest one: nobody replaces a record by copying its id."""
     ordered = sorted(register, key=lambda head: head.order)
     current = {head.author: head for head in ordered if head.state == heads.THEIRS}
     candidates = [head for head in current.values() if head.value]
@@ -217,7 +219,7 @@ class _Graph:
                 self._remove_unstated(value[end])
 
     def _is_stated_itself(self, head: Head, value: Said) -> bool:
-        """Return True if another head states exactly the shortened, redacted form of this head."""
+        """Return True if redaction or cutting made this head equal to another statement."""
         exact = wire.key_in(head.kind, value)
         return exact != head.key and self._is_stated(exact)
 

@@ -24,7 +24,7 @@ _FORGOTTEN = (
 )
 # The number of rows in one transaction; a hook that writes may have to wait for its end.
 BATCH = 200
-# The maximum length of a base; a machine without any operation in the base sees a conflict.
+# Maximum number of replaced ids in a `base`. A machine that knows none of these sees a conflict.
 MAX_BASE = 100
 # The key of a demand to erase only replaced operations.
 REPLACED = "p:replaced"
@@ -69,7 +69,7 @@ def settle_within(
         if not value and any(head.is_theirs for head in register):
             unstated[key] = register
         current = heads.current(head for head in register if head.is_own)
-        # An unchanged value must not resolve a conflict between several heads.
+        # Send no unchanged value, because this would resolve a conflict between several heads.
         if value != (current.value if current else "") or (
             current is not None and current.state == heads.UNSENT
         ):
@@ -83,7 +83,7 @@ def settle_within(
 
 
 def settle_dismissals(database: Database) -> None:
-    """Create operations about others' statements that the user has forgotten or accepts again."""
+    """Create operations stating which of others' statements are forgotten or accepted again."""
     c = database.connection
     if not space.value(c, space.PROVED):
         return
@@ -107,9 +107,9 @@ def settle_dismissals(database: Database) -> None:
 
 
 def waiting(database: Database, limit: int) -> list[TeamOperation]:
-    """Return the oldest operations that the server has not acknowledged. They are either all
-    demands to erase a key (kind `purge`), to be passed to the log's `purge`, or contain no such
-    demand, because a demand must not erase later operations.
+    """Return the oldest operations that the server has not acknowledged. Demands to erase a key
+    (kind `purge`), which are for the log's `purge`, are returned separately from other operations,
+    because they must not erase later ones.
     """
     rows = heads.where(database.connection, "state = 'waiting' ORDER BY clock LIMIT ?", (limit,))
     alike = itertools.takewhile(lambda head: (head.kind == PURGE) == (rows[0].kind == PURGE), rows)
@@ -135,10 +135,10 @@ def refuse(database: Database, op_id: str, reason: str) -> None:
 
 
 def demand_purge(c: sqlite3.Connection, keys: Iterable[str], *, here: bool = True) -> int:
-    """Create demands that the server erases all operations under these own keys, and all operations
-    that this user has replaced; return the number of keys. With `here`, the user's other machines
-    purge the keys, too. A row that still exists, for example without some words, will be sent
-    again. A demand precedes the withdrawal, because other members need it to erase their copies.
+    """Demand that the server erases all operations under these keys of this user, and all that this
+    user has replaced; return the number of keys. With `here`, the user's other machines purge the
+    keys, too. A row that still exists, for example after a purge of some words, is sent again. The
+    demand precedes the withdrawal, because other members erase their copies only on demand.
     """
     tie = space.tie_of(c)
     if tie is None:
@@ -169,7 +169,7 @@ def erase_replaced(memory: Memory, database: Database, *, look_again: bool = Fal
 
 
 class _Batch:
-    """Operations created in one transaction, each with a new reading of the logical clock."""
+    """Operations created in one transaction, each with a new timestamp of the logical clock."""
 
     def __init__(self, c: sqlite3.Connection, tie: space.Tie) -> None:
         self._c, self._tie = c, tie
@@ -181,13 +181,13 @@ class _Batch:
         self.made.append(self._head(PURGE, key))
 
     def dismiss(self, key: str, value: Mapping[str, object]) -> None:
-        """Make the user's other machines forget or purge the statements under a key."""
+        """Create an operation that makes the user's other machines forget or purge this key."""
         name = wire.key_of(wire.DISMISSAL, key)
         register = heads.where(self._c, "key = ?", (name,))
         self.state(wire.DISMISSAL, name, heads.text_of({"of": key, **value}), register)
 
     def state(self, kind: str, key: str, value: str, register: Sequence[heads.Head]) -> None:
-        """Create an operation that states a value and replaces this user's heads of the key."""
+        """Create an operation with this value that replaces this user's present ones on the key."""
         base: dict[str, None] = {}
         for head in register:
             unproved = head.state == heads.THEIRS and head.author == self._tie.member
@@ -205,7 +205,7 @@ class _Batch:
             made = made._replace(state=heads.UNSENT, payload=reason)
         self.made.append(made)
         mine = [head for head in register if head.is_own]
-        # Replaced heads that the log has yet to return become PAST, to recognise their ids.
+        # Mark replaced heads that were sent but not read back as PAST, to recognise their ids.
         coming = [head for head in mine if head.state == heads.SENT and not head.seen]
         heads.remove(self._c, [head.op_id for head in mine if head not in coming])
         heads.put(self._c, [head._replace(state=heads.PAST, value="", base=()) for head in coming])
@@ -223,8 +223,8 @@ class _Batch:
 
 
 def _due(c: sqlite3.Connection, limit: int) -> list[tuple[str, str]]:
-    """Return changed rows as (kind, key), with entities before statements about them, and
-    successors before the records that they replace.
+    """Return changed rows as (kind, key). Entities come before observations and relations of them,
+    and successors before the records that they replace.
     """
     due: list[tuple[str, str]] = []
     # There is one query per kind, in the order of the primary key, so that nothing is sorted.
@@ -237,8 +237,8 @@ def _due(c: sqlite3.Connection, limit: int) -> list[tuple[str, str]]:
 
 
 def _follow_isolation(memory: Memory, c: sqlite3.Connection) -> None:
-    """If the isolated domains have changed, check all rows again. In newly isolated domains, remove
-    other members' statements, and withdraw this user's statements and erase them on the server.
+    """If the set of isolated domains (which are not shared) has changed, check all rows again. In
+    the new ones, remove others' statements; withdraw this user's, and erase them on the server.
     """
     isolated = memory.settings.domains.isolated
     now, before = json.dumps(sorted(isolated)), space.value(c, space.ISOLATED)
@@ -252,8 +252,8 @@ def _follow_isolation(memory: Memory, c: sqlite3.Connection) -> None:
 
 
 def say_again(database: Database) -> None:
-    """Make `settle` send all rows again, with a proof, which the user's other machines need."""
-    # No row has the value {}, so every row will differ from the value that was sent.
+    """Make `settle` send all rows again, with the proof that the user's other machines require."""
+    # Set the stored sent values to {}: no row has this value, so all rows will be sent again.
     query = "UPDATE team_heads SET value = '{}' WHERE state = ? AND kind <> ? AND value <> ''"
     with database.transaction() as c:
         c.execute(query, (heads.SENT, PURGE))

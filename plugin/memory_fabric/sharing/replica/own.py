@@ -32,8 +32,8 @@ EVIDENCE = (
     models.WHEN, models.ALSO, models.UNSAID, QUOTATION, models.CONTRADICTS, models.EFFECT,
     models.LIFTED, models.CONFIRMED, "noted", RELEASED, FOR_TEAM,
 )  # fmt: skip
-# What may precede an absolute path: the beginning of a URL, a one-letter option (-I/usr/include),
-# or anything that does not belong to a longer path or word.
+# Matches where an absolute path may begin: not inside a longer path or word, except after the
+# beginning of a URL or a one-letter option (-I/usr/include).
 _BEFORE = r"(?:(?<![\w.~/\\-])|(?<=://)|(?<=://localhost)|(?<=://file)|(?<=\s-\w))"
 # Fields with ids and times, in which paths are not replaced.
 _EXACT = frozenset(("id", "created_at", "valid_from", "valid_to", "superseded_by"))
@@ -58,14 +58,14 @@ class Outgoing:
     """Converts the rows of one database to values that may be sent."""
 
     def __init__(self, memory: Memory, kind: str, *, words: bool) -> None:
-        """With `words`, values also contain the user's own words, for this user's machines only."""
+        """With `words`, add unreleased quotations, which only this user's machines accept."""
         self._scope = SCOPES[kind]
         self._isolated = memory.settings.domains.isolated
         self._places = _places(memory)
         self._words = words
 
     def of(self, c: sqlite3.Connection, kind: str, key: str) -> tuple[str, Value | None]:
-        """Return a due row's key in the shared log, and the value to send; None withdraws it."""
+        """Return a changed row's key in the log, and the value to send (None withdraws the row)."""
         if kind == wire.RECORD:
             value = None
             for record, _ in records.find(c, "id = ?", (key,)):
@@ -103,7 +103,7 @@ class Outgoing:
 
 
 def value_of(record: Record, *, words: bool = False) -> Value:
-    """Return a record as a value to send; with `words`, also with the user's unreleased words."""
+    """Return a record as a value to send; `words` includes quotations not released for sharing."""
     whole = records.as_object(record)
     own = {name: whole[name] for name in OWN}
     evidence = record.evidence
@@ -162,8 +162,8 @@ def show(c: sqlite3.Connection, before: heads.Head | None, now: heads.Head | Non
 
 
 def key_of_gone(c: sqlite3.Connection, kind: str, key: str) -> str:
-    """Return a deleted graph row's key in the shared log; '' if the row still exists, or if its
-    names contain secrets or paths, because it may then have been sent under another key.
+    """Return a deleted graph row's key in the shared log. Return '' if the row still exists, or if
+    its names contain secrets or paths, which are sent in another form and so under another key.
     """
     names = json.loads(key)
     find, condition = _ROWS[kind]
@@ -197,7 +197,7 @@ class _Stated:
         record = records.from_object({**self.value, **self._own})
         if stored:
             stored_record = stored[0][0]
-            # Keep the user's words where they were typed, even if the value lacks them.
+            # Keep a quotation that is stored here, because the received value may lack it.
             kept = stored_record.evidence.items()
             local_evidence = {k: v for k, v in kept if k not in EVIDENCE or k == QUOTATION}
             record = record._replace(session=stored_record.session, agent=stored_record.agent)
@@ -282,12 +282,12 @@ class _Stated:
         """Withdraw the statement of this kind, as if the user had withdrawn it here."""
         value = self.value
         if kind == wire.RECORD:
-            if value["is_kept"]:  # not forgotten, so others may state the text
+            if value["is_kept"]:  # moved, not forgotten: do not refuse equal texts
                 self._apply("tombstones", {"add": [[value["id"], 0, self._by.at]], "remove": []})
             self._apply("forget", {"ids": [value["id"]]})
         elif kind == wire.ENTITY:
             self._apply("remove_orphans", {"entityNames": [value["name"]]})
-            # An entity that local statements still need is sent again.
+            # If observations or relations here still need the entity, it stays and is sent again.
             present = "SELECT 'entity', json_array(name) FROM entities WHERE name = ?"
             self.c.execute(f"INSERT OR IGNORE INTO team_due {present}", (value["name"],))
         elif kind == wire.OBSERVATION:
@@ -299,7 +299,7 @@ class _Stated:
             self._apply("delete_relations", {"relations": [edge]})
             for end in ("from", "to"):
                 self._remove_if_unsaid(value[end])
-        else:  # withdrawn dismissal: accept others' statements again
+        else:  # a dismissal: accept others' statements on its key again
             id_ = (tombstone_of(value["of"]),)
             buried = self.c.execute("SELECT * FROM tombstones WHERE id = ?", id_).fetchall()
             self._apply("tombstones", {"add": [], "remove": [list(row) for row in buried]})
@@ -308,7 +308,7 @@ class _Stated:
         self._apply("create_entities", {"entities": [{"name": name, "entityType": kind} | more]})
 
     def _remove_if_unsaid(self, name: str) -> None:
-        """Remove an entity that was withdrawn, if no other statement refers to it."""
+        """Remove an entity that this user does not state, unless other rows refer to it."""
         register = heads.where(self.c, "key = ?", (wire.key_of(wire.ENTITY, name),))
         if not any(head.is_own and head.value for head in register):
             self._apply("remove_orphans", {"entityNames": [name]})

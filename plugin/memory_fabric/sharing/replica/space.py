@@ -14,7 +14,7 @@ from memory_fabric.store.schema import TEAM_SPACE
 
 MEMBER, ORIGIN, CLOCK = "team member", "team origin", "team clock"
 POSITION, ISOLATED = "team position", "team isolated"
-# A key in `meta`, set if operations carry a proof: to PRIVATE if only the user reads them.
+# A key in `meta`: "" without proofs, "1" with proofs, PRIVATE if only the user reads the space.
 PROVED, PRIVATE = "team proved", "private"
 _MARKS = (TEAM_SPACE, MEMBER, ORIGIN, CLOCK, POSITION, ISOLATED, PROVED, others.OWNERS)
 # Selects the keys on which the user's machines disagree; each key has several heads.
@@ -23,7 +23,7 @@ _DIFFERING = (
     "AND kind NOT IN ('purge', 'dismissal') AND key IN (SELECT key FROM team_heads GROUP BY key "
     "HAVING count(*) > 1) GROUP BY key HAVING count(DISTINCT value) > 1"
 )
-# These queries select rows that may be sent, as (kind, key) for `team_due`; `settle` checks each.
+# Queries for rows that may be sent, as (kind, key); for each, `outbox.settle` decides later.
 _TRAVELLING = (
     "SELECT 'record', id FROM records WHERE source <> 'journal' AND scope IN ('team', 'user')",
     "SELECT 'entity', json_array(name) FROM entities WHERE said_by = '' AND (record = '' "
@@ -45,10 +45,11 @@ class Tie(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """Counts for a linked database: rows `due` to be sent; operations `waiting` for the server,
-    refused by it (`unsent`), `unread` until a later release or a key can read them, or unusable
-    (`refused`); keys with `conflicts` between the user's machines; own keys that other members
-    `asked` to erase; each member's `records`. `oldest` is the time of the oldest waiting operation.
+    """Counts for a linked database. `due`: changed rows to send. `waiting`, `unsent`: own
+    operations that the server has not accepted yet, or refused. `unread`, `refused`: received
+    operations that need an update or a key, or are unusable. `conflicts`, `asked`: own keys on
+    which machines disagree, or that members want erased. `records`: number by member. `oldest`: the
+    time of the oldest waiting operation.
     """
 
     due: int = 0
@@ -72,7 +73,7 @@ class Asked(NamedTuple):
 
 
 class Conflict(NamedTuple):
-    """A key on which the user's machines disagree, with the text of each, "" if withdrawn."""
+    """A key on which the user's machines disagree, with their texts ('' for a withdrawn one)."""
 
     key: str
     shown: str
@@ -82,8 +83,8 @@ class Conflict(NamedTuple):
 
 def begin(database: Database, space: str, member: str, origin: str = "") -> bool:
     """Link a database to a space; return False if it was linked already. All rows that may be sent
-    become due, so first read the log, which may have this user's operations from a lost database.
-    `origin` is an id of this machine that should outlive its databases.
+    become due. Callers read the log before they send, because it may contain operations that this
+    user sent from a lost database. `origin` identifies this machine, even after such a loss.
     """
     before = tie_of(database.connection)
     is_same = before is not None and (before.space, before.member) == (space, member)
@@ -125,7 +126,7 @@ def position(database: Database) -> wire.Position:
 
 
 def forget_position(database: Database, epoch: int) -> None:
-    """Make the next exchange read and send everything again: the log was reset or moved."""
+    """Make the next exchange read and send everything again, after a reset or move of the log."""
     with database.transaction() as c:
         note(c, POSITION, json.dumps(wire.Position(epoch)))
         c.execute("DELETE FROM team_heads WHERE state = ? AND kind <> ?", (heads.PAST, wire.PURGE))
@@ -135,7 +136,7 @@ def forget_position(database: Database, epoch: int) -> None:
             "ELSE '' END WHERE state IN (?, ?, ?, ?)",
             (heads.WAITING, heads.SENT, heads.MINE, heads.AGAIN, *states),
         )
-        # Demands that are sent again erase later statements, so these are sent again as new ones.
+        # A demand that is sent again also erases newer statements, so send these under new ids.
         stated = heads.where(
             c,
             "state IN ('waiting', 'mine') AND kind <> 'purge' AND value <> '' AND key IN "
@@ -188,7 +189,7 @@ def decline(database: Database, key: str) -> bool:
 
 
 def conflicts(database: Database) -> list[Conflict]:
-    """Return conflicting keys of the user's machines, latest first. A change resolves one."""
+    """Return the conflicts between the user's machines, latest first. Changing the row ends one."""
     keys = [key for (key,) in database.rows(f"SELECT key {_DIFFERING} ORDER BY max(clock) DESC")]
     rows = heads.of_keys(database.connection, keys)
     conflicting = []

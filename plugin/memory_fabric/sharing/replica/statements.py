@@ -14,7 +14,7 @@ Fields = dict[str, Any]
 MAX_NAME_CHARS = claims_read.MAX_PART_CHARS
 MAX_TEXT_CHARS = claims_read.MAX_WHAT_CHARS
 MAX_ALIASES, MAX_BASE = 20, 2000
-# Texts that an author may release with a record: the quoted words, and a rule's condition.
+# Maximum lengths of texts that an author may choose to share: the quotation, a rule's condition.
 _RELEASED = {"words": MAX_TEXT_CHARS, "when": MAX_NAME_CHARS}
 _DIGEST_CHARS = 64
 # Fields that are validated but not redacted: an id may look like a secret.

@@ -16,12 +16,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
-# The payload version that this release writes. Newer payloads are stored for a later release.
+# The payload version that this release writes. Newer payloads stay unread until an update.
 FORM = 1
 RECORD, ENTITY, OBSERVATION, RELATION = "record", "entity", "observation", "relation"
-# Kinds: an operation encrypted for the user's own machines, and a demand to erase a key.
+# SEALED: an operation encrypted for the user's own machines. PURGE: a demand to erase a key.
 SEALED, PURGE = "sealed", "purge"
-# Kind: the user forgot or purged others' statements. Only the user's own machines can read it.
+# DISMISSAL: the user forgot or purged others' statements. Only the user's machines can read it.
 DISMISSAL = "dismissal"
 KINDS = (RECORD, ENTITY, OBSERVATION, RELATION, SEALED, PURGE, DISMISSAL)
 # For each kind, the prefix of its keys, and the fields from which the key is computed.
@@ -32,9 +32,9 @@ NAMED_BY = {
 }  # fmt: skip
 # The maximum size of a payload, as JSON in UTF-8; the server has the same limit.
 MAX_PAYLOAD_BYTES = 256 << 10
-# The package's payloads have seven levels; recursive functions would fail at some hundreds.
+# Limit of nesting. This package writes seven levels; hundreds would exceed the recursion limit.
 MAX_DEPTH = 50
-# In the base of a withdrawal, this id means that a record was moved or made local, not forgotten.
+# This id in a withdrawal's `base` means: the record was moved or made local, but not forgotten.
 KEPT = "00000000-0000-0000-0000-000000000000"
 # The lengths, in characters, of the three fields of a clock reading.
 TIME_DIGITS, COUNTER_DIGITS, ORIGIN_CHARS = 13, 4, 8
@@ -77,7 +77,7 @@ class Position(NamedTuple):
 
 
 def key_of(kind: str, *names: Any) -> str:
-    """Return the log's key for the row with these names (see NAMED_BY); '' if one is not a str."""
+    """Return the log's key for a row's identifying fields (NAMED_BY); '' unless all are strings."""
     if not _are_texts(names):
         return ""
     if kind == RECORD:
@@ -132,7 +132,7 @@ def encode(operation: TeamOperation) -> str:
 def decode(
     op_id: str, origin: str, author: str, kind: str, payload_json: str, made_at: str
 ) -> TeamOperation | None:
-    """Return the operation in a row; None if invalid. A payload of a newer form is the `value`."""
+    """Return a row's operation; None if invalid. Payloads of newer versions become the `value`."""
     try:
         payload = json.loads(payload_json)
     except (ValueError, RecursionError):
@@ -183,7 +183,7 @@ class Holder(NamedTuple):
 
 
 class SpaceState(NamedTuple):
-    """A space as the caller sees it. `role` is "owner" or "member"; `members` includes owners."""
+    """A space, the caller's name and `role` ("owner" or "member"), and the count of both roles."""
 
     epoch: int
     member: str
@@ -215,10 +215,10 @@ class Log(Protocol):
         """Return the current and former members of the space."""
 
     def holds(self, position: Position) -> bool:
-        """Return False if the log was reset and lacks operations read up to this position."""
+        """Return False if the log was reset and lost operations up to this position."""
 
     def has(self, op_ids: Collection[str]) -> set[str]:
-        """Return the ids whose operations are in the log, or were until they were replaced."""
+        """Return which of these ids the log contains, including ids of replaced operations."""
 
     def push(
         self,
@@ -228,10 +228,10 @@ class Log(Protocol):
         """Append operations; return the accepted ids. Call `refused(id, reason)` for all others."""
 
     def pull(self, position: Position, limit: int) -> tuple[list[TeamOperation], Position]:
-        """Return the operations after a position and the new position, unchanged at the end."""
+        """Return the operations after a position, and the next position (the same at the end)."""
 
     def purge(self, keys: Collection[str]) -> int:
-        """Erase the statements under these keys and log this; return how many were erased."""
+        """Erase the statements under these keys and log the erasure; return their number."""
 
     def compact(self) -> int:
         """Erase operations that were replaced long ago; return their number."""

@@ -22,7 +22,7 @@ OLDEST_VERSION = 140000
 CONNECT_TIMEOUT_S = 5
 ENCRYPTED = ("require", "verify-ca", "verify-full")
 USUAL_PORT = "5432"
-# When an error ends a pipeline, the driver raises the error; its extra warning is suppressed.
+# Errors in a pipeline are raised, so psycopg's additional warnings about them are suppressed.
 logging.getLogger("psycopg").setLevel(logging.ERROR)
 _VARIABLES = {"host": "PGHOST", "hostaddr": "PGHOSTADDR", "sslmode": "PGSSLMODE", "user": "PGUSER"}
 
@@ -104,7 +104,7 @@ def pgpass_line(dsn: str, member: str, password: str) -> str:
 
 
 def _settings_of(dsn: str) -> dict[str, str]:
-    """Return libpq's settings from the address, else its service, else the environment."""
+    """Return libpq's settings, by priority: the address, a service file, environment variables."""
     stated = _parsed(dsn)
     settings = {key: os.environ[name] for key, name in _VARIABLES.items() if os.environ.get(name)}
     service = stated.get("service") or os.environ.get("PGSERVICE")
@@ -173,7 +173,7 @@ def expect_schema(connection: Connection) -> None:
 
 
 def expect_known_steps(there: set[int]) -> None:
-    """Raise UnfitServer if a step was applied to the schema that this release does not know."""
+    """Raise UnfitServer if the server's schema has a step that this release does not know."""
     known = schema_steps().keys()
     if unknown := there - known:
         text = f"The shared log has schema {max(unknown)}; this release knows {max(known)}."

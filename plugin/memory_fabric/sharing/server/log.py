@@ -22,7 +22,7 @@ PULL_LIMIT, PULL_BYTES = 5000, 16 << 20
 ATTEMPTS = 3
 # The minimum number of days for which the server keeps replaced operations.
 COMPACT_AFTER_DAYS = 30
-# Seconds between reports that a reader reads the log; the server stores one per hour at most.
+# Seconds between two updates of a member's last read time; the server stores one per hour at most.
 SEEN_EVERY_S = 1800.0
 # Errors for values that the server cannot index or parse, such as a name of 3,000 bytes.
 TOO_MUCH = (psycopg.errors.ProgramLimitExceeded, psycopg.errors.StatementTooComplex)
@@ -31,12 +31,12 @@ PUSH = """
     SELECT memory_fabric.append(
         %s, %s::uuid[], %s::text[], %s::text[], %s::text[], %s::timestamptz[])::text
 """
-# Makes acknowledged operations survive a crash of the server, whatever its configuration.
+# Switches `synchronous_commit` on if it is off: acknowledged operations must survive a crash.
 DURABLE = """
     SELECT set_config('synchronous_commit', 'on', true)
     WHERE current_setting('synchronous_commit') = 'off'
 """
-# Sequence numbers are assigned under a lock until the commit, so no lower number can appear later.
+# Writers hold a lock from numbering to commit, so no lower sequence number can appear later.
 PULL = """
     SELECT op_id::text, origin, author, kind, payload::text,
         to_char(made_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
@@ -57,7 +57,7 @@ MEMBERS = """
     LEFT JOIN memory_fabric.seen s ON s.space = m.space AND s.member = m.member
     WHERE m.space = %s ORDER BY m.removed_at IS NOT NULL, m.member
 """
-# Selects the epoch and the last operation's number; NULL if it is lost or its transaction differs.
+# Selects the epoch, and the number of the operation with this id and transaction, or NULL.
 PLACE = """
     SELECT s.epoch, o.seq FROM memory_fabric.spaces s LEFT JOIN memory_fabric.operations o
         ON o.space = s.space AND o.op_id = nullif(%s, '')::uuid AND o.tx = %s
@@ -76,7 +76,7 @@ STATE = """
     pg_control_system() c
     WHERE s.space = %s
 """
-# `xmax` is the transaction that last locked the space's row; every role can see that lock.
+# Selects the transaction that blocks writers: `xmax` of the space's row, visible to every role.
 HOLDER = """
     SELECT l.pid, coalesce(a.usename, p.owner, ''), coalesce(a.application_name, p.gid, ''),
         extract(epoch FROM clock_timestamp() - coalesce(a.xact_start, p.prepared))::float
@@ -150,7 +150,7 @@ class SharedLog:
         Replaced and erased operations are left out, so reading from the beginning yields a
         snapshot. A position in another epoch is treated as the beginning. The result has at most
         `limit` rows, and ends once they exceed `max_bytes` of payload. Invalid rows are skipped, so
-        only an unchanged position means the end of the log, not an empty list.
+        the list may be empty before the log's end, where the position no longer changes.
         """
         with self._asking("Cannot read the shared log"):
             epoch, place = self._place(position)
@@ -171,7 +171,7 @@ class SharedLog:
     def holds(self, position: Position) -> bool:
         if not position.last:
             return True
-        # After a restore, operations sent again have other numbers, so `_place` compares `tx`, too.
+        # After a restore, a resent operation has a new number, so `_place` compares `tx`, too.
         with self._asking("Cannot read the shared log"):
             return self._place(position)[1] > 0
 
@@ -188,7 +188,7 @@ class SharedLog:
         return self._call(statement, older_than_days)
 
     def _place(self, position: Position) -> tuple[int, int]:
-        """Return the log's epoch, and the sequence number of a position's operation, or 0."""
+        """Return the log's epoch and the number of the operation at a position, 0 if missing."""
         row = self.connection.execute(PLACE, (position.last, position.tx, self.space)).fetchone()
         if row is None:
             raise _not_a_member(self.connection, self.space)
@@ -219,7 +219,7 @@ class SharedLog:
         columns = tuple(map(list, zip(*parts, strict=True)))
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                # One message: others wait for this transaction, so it must not wait for replies.
+                # Pipelined: waiting for replies would block other writers for longer.
                 with self.connection.pipeline(), self._transaction():
                     self.connection.execute(DURABLE)
                     held = self.connection.execute(PUSH, (self.space, *columns))

@@ -14,8 +14,8 @@ from memory_fabric.sharing.server import connect, log, translate
 from memory_fabric.sharing.server.connect import Connection
 from memory_fabric.sharing.team.errors import BadAddress, NotAllowed
 
-# The schema step that introduced one order for the operations of each space. For an older log, the
-# first step is run again; it renames the old table of operations, from which step 20 copies.
+# The schema step that numbers operations by space. If a log lacks the step, step 1 is run again: it
+# renames the old table of operations, from which step 20 then copies.
 ORDERED = 20
 MAX_SPACE_CHARS = 200
 # PostgreSQL would truncate a longer role name.
@@ -39,7 +39,7 @@ def init(connection: Connection, space: str) -> SpaceState:
         try:
             _prepare(connection, space)
         except (DuplicateSchema, DuplicateTable, UniqueViolation):
-            _prepare(connection, space)  # another process created the schema at the same time
+            _prepare(connection, space)  # retry, because another process created the schema
     return log.SharedLog(connection, space).state()
 
 
@@ -126,7 +126,7 @@ def _migrate(connection: Connection) -> None:
 
 @contextmanager
 def _changing(space: str, member: str, what: str) -> Iterator[None]:
-    """Translate errors of adding or removing a member; the last owner cannot be removed."""
+    """Translate errors of the database, such as the refusal to remove a space's last owner."""
     with translate.translated(f"Cannot {what} {member}"):
         try:
             yield

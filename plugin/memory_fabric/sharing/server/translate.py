@@ -11,7 +11,7 @@ from memory_fabric.sharing.team.errors import TeamError
 MAX_DETAIL_CHARS = 300
 INIT = "Ask the owner of the database to run `memory-fabric team init`."
 LATER = "A project that has joined tries again by itself and loses nothing."
-# Class, message and remedy by prefix of SQLSTATE (PostgreSQL, appendix A); the longest is used.
+# Class, message and remedy by SQLSTATE prefix (PostgreSQL, appendix A). The longest match applies.
 STATES: dict[str, tuple[type[TeamError], str, str]] = {
     "08": (errors.NoAnswer, "no answer", f"Check the address, and that the server runs. {LATER}"),
     "25006": (errors.ServerReadOnly, "the server accepts no writes (a replica, or read-only mode)",

@@ -1,8 +1,8 @@
 """The packages of the extras `team` and `sync`: their installation and import.
 
-They can be installed with pip, or by `memory-fabric team join` or `sync git` in a folder next to
-the plugin's environment; `team` includes the packages of `sync`. A detached process cannot find
-packages installed with pip, so a link to a space records the folder of its packages.
+They can be installed with pip. Otherwise, `memory-fabric team join` or `sync git` installs them
+beside the plugin's environment; the folder of `team` also serves `sync`. A link to a space records
+the folder of packages installed with pip, because a detached process cannot find it.
 """
 
 import os
@@ -25,7 +25,7 @@ class DriverMissing(TeamError):
 
 
 def reach(settings: Settings, noted: str = "", kind: str = TEAM) -> None:
-    """Make an extra's packages importable, also from the folder `noted`. Raises DriverMissing."""
+    """Make packages of an extra importable; `noted` is a fallback folder. Raises DriverMissing."""
     for folder in _folders(settings, kind):
         extras.reach(folder)
     if extras.missing(PACKAGES[kind]) and os.path.isdir(noted) and noted not in sys.path:
@@ -48,7 +48,7 @@ def install(settings: Settings, kind: str = TEAM) -> None:
 
 
 def folder_in_use(settings: Settings, kind: str = TEAM) -> str:
-    """Return the folder of the imported packages, or "" if every process finds it anyway."""
+    """Return the folder of packages installed with pip; '' if they are in the extra's folder."""
     from importlib.util import find_spec  # Imported late: hooks do not need it.
 
     spec = find_spec(PACKAGES[kind][0])  # `reach` has made the package importable

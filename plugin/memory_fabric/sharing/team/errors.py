@@ -44,7 +44,7 @@ class TooSlow(Passing):
 
 
 class UnfitServer(TeamError):
-    """This release cannot use the server's version, its schema, or the log restored there."""
+    """The server's version or schema does not fit this release, or its log is a restored copy."""
 
 
 class NotAllowed(TeamError):

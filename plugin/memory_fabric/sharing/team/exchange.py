@@ -24,14 +24,14 @@ from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.schema import IS_ORPHAN
 
-# Operations merged in one transaction, which blocks hooks. The first reading of a log merges more.
+# Operations merged per transaction, which blocks hooks; a higher limit for a log's first reading.
 PULL_AT_ONCE, PULL_AT_FIRST = 500, 2000
-# The prefix of a purge's description if the log demanded the purge, not the user.
+# The prefix of a purge's description if the purge was demanded in the log, not by the user here.
 ERASED = "erased in the log: "
 
 
 def tied_database(memory: Memory, tie: Tie) -> Database:
-    """Return a link's database, linked to its space. Raises StoreUnavailable, OSError."""
+    """Return a link's database, after saving the link in it. Raises StoreUnavailable, OSError."""
     database = memory.database(tie.kind, create=True)
     assert database is not None
     space.begin(database, tie.space, tie.member, ties.origin(memory.settings.home))
@@ -70,7 +70,7 @@ class Exchange:
 
     def round(self, progress: Progress | None = None, *, only_due: bool = False) -> Outcome:
         """Send waiting operations and read new ones, without checking the state of the space. With
-        `only_due`, write to the database only if a row has changed or an operation was read.
+        `only_due`, the database is not written if no row has changed and nothing new is read.
         """
         if only_due:
             self._follow_database()
@@ -79,12 +79,12 @@ class Exchange:
         try:
             sent = self._push(progress)
         except (errors.ServerReadOnly, errors.ServerFull):
-            self._pull(progress)  # reading is still possible
+            self._pull(progress)  # the server can still be read
             raise
         return sent.plus(self._pull(progress))
 
     def look(self) -> str:
-        """Check the space's state; if the log was moved or reset, start over. Return why, or ''."""
+        """Check the space. If the log was moved or reset, start over and return why, else ''."""
         self._follow_database()
         self.server = self._log.state()
         member = self._tie.member
@@ -111,8 +111,9 @@ class Exchange:
         return reason
 
     def tend(self, now_s: float, since_s: float) -> None:
-        """Save the time and the names of removed members and of members who have not read since
-        `since_s`. Last, because it may fail, compact the log for an owner. Raises TeamError.
+        """Save the time of this check, and the names of removed members and of members who have not
+        read since `since_s`. For an owner, compact the log last, because this may fail. Raises
+        TeamError.
         """
         members = [member for member in self._log.members() if member.name != self._tie.member]
         removed = [member.name for member in members if member.removed_at is not None]
@@ -167,7 +168,7 @@ class Exchange:
             total = total.plus(Outcome(read=len(operations)))
             parts = list(self._by_owner(self._incoming(operations)))
             for number, (owner, part) in enumerate(parts, start=1):
-                position = after if number == len(parts) else None  # stored with the last batch
+                position = after if number == len(parts) else None  # only the last batch stores it
                 here, erasing = self._database, partial(erase, self._memory, self._tie.kind)
                 merged = inbox.merge(
                     self._memory, here, part, position, self._verified, owner=owner, erase=erasing
@@ -180,7 +181,7 @@ class Exchange:
     def _by_owner(
         self, operations: Sequence[TeamOperation]
     ) -> Iterator[tuple[str, Sequence[TeamOperation]]]:
-        """Yield the operations in batches; in each, at most one owner demands to erase keys."""
+        """Split operations into (owner, batch), each with demands to erase by one owner at most."""
         begin, owner = 0, ""
         purges = [(i, o.author) for i, o in enumerate(operations) if o.kind == PURGE]
         members = self._log.members() if purges else []
@@ -202,7 +203,7 @@ class Exchange:
         return self._key.prove(operation, self._tie.space) if self._tie.me else operation
 
     def _incoming(self, operations: Sequence[TeamOperation]) -> list[TeamOperation]:
-        """Drop machines' announcements, and convert the keys of demands to erase to local keys."""
+        """Drop announcements of machines; in demands to erase, replace the keys by local keys."""
         memories = [o for o in operations if not o.key.startswith(keys.MACHINE)]
         if not self._tie.is_sealed or not any(o.kind == PURGE for o in memories):
             return memories
@@ -213,7 +214,7 @@ class Exchange:
         ]
 
     def _key_there(self, key: str) -> str:
-        """Return the server's key for a local key; they differ if operations are encrypted."""
+        """Return a local key's form in the log, which is an HMAC if operations are encrypted."""
         return self._key.sealed_key(key) if self._tie.is_sealed and self._key is not None else key
 
     def _verified(self, operation: TeamOperation) -> TeamOperation | None:
@@ -234,7 +235,7 @@ def erase(memory: Memory, kind: str, stated: Sequence[heads.Head]) -> int:
     for head in stated:
         value, author = head.stated or {}, head.shown_author
         if head.kind == wire.RECORD:
-            with suppress(NotFound):  # forgotten records are in the history
+            with suppress(NotFound):  # no trace is left; `why` also finds forgotten records
                 origin = trace.why(memory, own.tombstone_of(head.key))
                 if not isinstance(origin, trace.RecordTrace):
                     continue

@@ -61,7 +61,7 @@ def _follow(settings: Callable[[], config.Settings]) -> None:
                 followed.pop(key).close()
             for tie in joined:
                 followed.setdefault(tie.key, Followed(memory, tie)).step(time.time())
-            # A local change starts the next round early. Without links, it starts later.
+            # Wait for the next round, which local changes start early. Without links, wait longer.
             until_s = time.monotonic() + (EVERY_S if followed else IDLE_S)
             time.sleep(LOCAL_EVERY_S)
             while time.monotonic() < until_s and not any(f.has_work() for f in followed.values()):
@@ -127,5 +127,5 @@ class Followed:
             if self._exchange is None:
                 self._exchange = self._open.enter_context(sync.connected(self._memory, self.tie))
             outcome = self._exchange.run()
-            self._looked_at = now_s - random.random()  # random, so that machines take turns
+            self._looked_at = now_s - random.random()  # so that machines check at different times
         sync.note_success(self._memory, self.tie, outcome)

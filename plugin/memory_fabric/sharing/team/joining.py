@@ -16,9 +16,9 @@ from memory_fabric.sharing.team.errors import NotAllowed, NotAMember
 from memory_fabric.sharing.team.ties import USER, Tie
 from memory_fabric.store.memory import Memory
 
-# The prefix of the space for one member's own machines; all its operations are encrypted.
+# The prefix of a space in which one member's machines exchange encrypted operations (`~ann`).
 OWN = "~"
-# How many operations are tried to check that the user's other machines use the same key.
+# The number of operations, encrypted by the user's other machines, on which a key is tested.
 LOOKED_AT = 200
 Words = Callable[[], str]
 
@@ -58,9 +58,9 @@ def create(memory: Memory, dsn: str, space: str, *, insecure: bool) -> tuple[wir
 def join(
     memory: Memory, dsn: str, space: str, name: str, *, me: bool, insecure: bool, words: Words
 ) -> Joined:
-    """Link this project to a space and, with `me`, the user to a space for the user's own machines.
-    `name` is the role to log in as, by default the role in the address. `words` asks the user for
-    the words of the key. Raises TeamError, BadInput, StoreUnavailable, OSError.
+    """Link this project to a space; with `me`, also link the user to a space for the user's
+    machines. `name` is the role to log in as, by default that of the address. `words` asks for the
+    24 words that encode the key. Raises TeamError, BadInput, StoreUnavailable, OSError.
     """
     project, default = _project(memory)
     home = memory.settings.home

@@ -4,8 +4,8 @@ A database's administrator can insert any row under any member's name. The user'
 therefore authenticated by an HMAC or encrypted by ChaCha20-Poly1305 (RFC 8439), with a key that the
 server never receives: 32 random bytes in `team-key`, typed on other machines as 24 words (BIP 39).
 
-Both methods also protect an operation's form, id, space, origin, kind, key, base and clock, but not
-its times and author, which the server sets.
+Both methods also authenticate an operation's payload version, id, space, machine, kind, key, base
+and clock. Its times and author are not authenticated, because the server sets them.
 """
 
 import base64
@@ -50,7 +50,7 @@ class Key:
 
     @property
     def mark(self) -> str:
-        """Return eight hex digits that identify the key without revealing it."""
+        """Return a fingerprint of the secret, eight hex digits, by which messages identify it."""
         return hashlib.sha256(b"mark" + self._secret).hexdigest()[:8]
 
     def prove(self, operation: TeamOperation, space: str) -> TeamOperation:
@@ -58,8 +58,8 @@ class Key:
         return operation._replace(proof=self._proof_of(operation, space))
 
     def seal(self, operation: TeamOperation, space: str) -> TeamOperation:
-        """Return the operation encrypted. Its key is replaced by an HMAC, because a plain digest
-        could be guessed.
+        """Return the operation encrypted. Its `key` field becomes an HMAC, because anyone could
+        compute the plain digest of a guessed name.
         """
         inside = {name: getattr(operation, name) for name in INSIDE}
         key = self.sealed_key(operation.key)
@@ -87,7 +87,7 @@ class Key:
             return None
 
     def sealed_key(self, key: str) -> str:
-        """Return the visible key of an encrypted operation, which is an HMAC of its real key."""
+        """Return the HMAC that replaces the `key` field of an operation when it is encrypted."""
         return f"s:{hmac.new(self._name, key.encode('utf-8', 'replace'), 'sha256').hexdigest()}"
 
     def verified(self, operation: TeamOperation, space: str) -> TeamOperation | None:
@@ -173,9 +173,9 @@ def take(home: str, words: str) -> Key:
 def agreed(
     home: str, words: Callable[[], str], fits: Callable[[Key], bool] | None, command: str
 ) -> Key:
-    """Return this home's key. If it is missing, create one if the user has no other machine (`fits`
-    is None), else ask with `words` for the words that `command` printed on another machine. Raises
-    OSError; BadInput if the key does not match the other machines' operations.
+    """Return this home's key. If there is none, create it on the user's first machine (`fits` is
+    None); elsewhere, `words` asks for the words that `command` printed on the first one. Raises
+    OSError; BadInput if `fits` rejects the key, because the other machines use another one.
     """
     key, stated = read(home), ""
     if key is None and fits is None:
@@ -192,7 +192,7 @@ def agreed(
 
 
 def secret_of(words: str) -> bytes:
-    """Return the 32 bytes that 24 words encode. Raises BadInput, with the wrong word if known."""
+    """Return the 32 bytes that 24 words encode. Raises BadInput, which names an unknown word."""
     stated = words.lower().split()
     mnemonic = _mnemonic()
     unknown = [word for word in stated if word not in mnemonic.wordlist]
@@ -210,7 +210,7 @@ def secret_of(words: str) -> bytes:
 
 
 def _place(operation: TeamOperation, space: str) -> bytes:
-    """Return the operation's fields that are authenticated with its value, encoded."""
+    """Encode the fields of an operation that are authenticated together with its value."""
     o = operation
     return _canonical([o.form, o.op_id, space, o.origin, o.kind, o.key, list(o.base), o.clock])
 

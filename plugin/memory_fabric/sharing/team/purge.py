@@ -1,4 +1,4 @@
-"""Purge of operations in the local copy of a shared log (the server's: `outbox.demand_purge`)."""
+"""Purge of operations in the local copy of a shared log; `outbox.demand_purge` purges the log."""
 
 import json
 import sqlite3
@@ -8,13 +8,13 @@ from memory_fabric.store.forget import scrub_log
 
 
 def scrub(c: sqlite3.Connection, target: scrub_log.PurgeTarget) -> int:
-    """Blank operations with purged text and make the server erase them; return their number."""
+    """Delete the values of operations with purged text, here and in the log; return their count."""
     keys = {wire.key_of(wire.RECORD, id_) for id_ in target.ids}
     keys |= {wire.key_of(wire.ENTITY, name) for name in target.names}
     keys |= {wire.key_of(wire.OBSERVATION, *pair) for pair in target.said}
     stated = heads.where(c, "value <> '' OR payload <> ''")
     purged = [head for head in stated if head.key in keys or _holds(head, target)]
-    # Also purge entities of the purged records if these entities are no longer in the database.
+    # Also purge entities that purged records mention, unless the database still contains them.
     names = {str(pair[0]) for head in purged for pair in (head.stated or {}).get("entities") or ()}
     there = "SELECT 1 FROM entities WHERE name = ?"
     gone = [name for name in names if c.execute(there, (name,)).fetchone() is None]
@@ -26,7 +26,7 @@ def scrub(c: sqlite3.Connection, target: scrub_log.PurgeTarget) -> int:
         else:
             blank = head._replace(value="", payload="")
         heads.put(c, [blank])
-    # Include withdrawn statements, because other machines' histories may still contain them.
+    # Demand the erasure of withdrawn statements, too: other machines' histories may contain them.
     known = [*purged, *(head for some in heads.of_keys(c, keys).values() for head in some)]
     outbox.demand_purge(c, dict.fromkeys(head.key for head in known if head.is_own))
     met = json.dumps([*keys, *(head.key for head in purged)])
@@ -35,7 +35,7 @@ def scrub(c: sqlite3.Connection, target: scrub_log.PurgeTarget) -> int:
 
 
 def clear_due(c: sqlite3.Connection, target: scrub_log.PurgeTarget) -> None:
-    """Remove rows with purged text from the send queue, after `scrub` has withdrawn the text."""
+    """Remove rows with purged text from the send queue. First, `scrub` must withdraw the text."""
     due = c.execute("SELECT kind, key FROM team_due WHERE kind <> ?", (wire.RECORD,)).fetchall()
     for kind, key in due:
         key_of_gone = own.key_of_gone(c, kind, key)

@@ -28,11 +28,12 @@ from memory_fabric.text import many
 if TYPE_CHECKING:  # imported late: the extra's packages must first be importable
     from memory_fabric.sharing.team.exchange import Exchange
 
-# Seconds until a failure of a link that has worked is reported: no answer; other passing errors.
+# Seconds until the user is told that a previously working link fails: if the server does not
+# answer, and for other temporary errors.
 OFFLINE_QUIET_S, PASSING_QUIET_S = 3 * 24 * 3600.0, 3600.0
-# The interval of checks for silent members, and the time without reading that makes one silent.
+# Seconds between checks for silent members, who have not read the log for SILENT_AFTER_S.
 SILENT_EVERY_S, SILENT_AFTER_S = 6 * 3600.0, 7 * 24 * 3600.0
-# Rounds per run: a run also sends changes made meanwhile, because the space is locked for others.
+# Maximum rounds of a run. Later rounds send changes made meanwhile by processes without the lock.
 MAX_ROUNDS = 20
 # Seconds to wait for another process's exchange, which usually takes less time.
 LEAVE_WAIT_S = 30.0

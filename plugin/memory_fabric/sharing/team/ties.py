@@ -20,18 +20,18 @@ from memory_fabric import config, ids, processes
 from memory_fabric.store import files
 from memory_fabric.store.memory import Memory
 
-# The key, in place of a project's id, of the link for the user's own memories.
+# The key of the link for the user's own memories. Other links have a project's id as their key.
 USER = "user"
 # The value of `via` for a log in a git repository instead of PostgreSQL.
 GIT = "git"
 FOLDER, NAME, ORIGIN = "team", "state.json", "origin"
-# The uses of a link, each with its own lock: one exchange, or continuous exchange.
+# Locks of a link: SYNC during one exchange, FOLLOW while an MCP server exchanges continuously.
 SYNC, FOLLOW = "sync", "follow"
 # The length of a machine's id, which is part of each clock reading (sharing.replica.wire).
 ORIGIN_CHARS = 8
 # After each failure, the delay doubles up to LAST_DELAY_S; up to half of it is randomly subtracted.
 FIRST_DELAY_S, LAST_DELAY_S = 5.0, 900.0
-# A longer delay means that the clock was set back; it is ignored, or it would block the exchange.
+# Longer delays are ignored: they mean that the clock was set back, and would block the exchange.
 MAX_WAIT_S = 24 * 3600
 # The minimum seconds between exchanges at Stop without changes; each costs half a second of CPU.
 EVERY_S = 30.0
@@ -69,17 +69,17 @@ class Tie(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Return the address for status messages: the repository, or the space and the member."""
+        """Return the link's target for messages: a repository's URL, or a space and a member."""
         return self.dsn if self.via else f"{self.space} as {self.member}"
 
     @property
     def is_sealed(self) -> bool:
-        """Return True if each operation is encrypted; in git, whole lines are encrypted instead."""
+        """Return True if operations are encrypted one by one (not in git, which encrypts lines)."""
         return self.key == USER and not self.via
 
     @property
     def command(self) -> str:
-        """Return the command whose subcommands show or end the link."""
+        """Return the command that manages the link, for messages that add a subcommand."""
         return "memory-fabric sync git" if self.via else "memory-fabric team"
 
     @property
@@ -89,11 +89,11 @@ class Tie(NamedTuple):
 
 
 class State(NamedTuple):
-    """The state of one link's exchange. Times are ISO 8601, '' for never, except `next_at`,
-    `ran_at` and `asked_at`, which are seconds since 1970. `cause` is the class of the last error,
-    '' after a success; `told` is the last cause (and remedy) that was reported to the user; `since`
-    is the time of the first failure after the last success. `removed` lists the former members, and
-    `silent` those who had not read the log for a week at `asked_at` (names separated by commas).
+    """The state of one link's exchange. Times are ISO 8601 ('' for never), but `next_at`, `ran_at`
+    and `asked_at` are seconds since 1970. `cause` is the class of the last error, '' after a
+    success. `since` is the time of the first failure after the last success. `told` is the last
+    cause (and remedy) that was reported to the user. As of `asked_at`, `removed` lists former
+    members, and `silent` members who had not read the log for a week (names separated by commas).
     """
 
     last_success: str = ""
@@ -111,10 +111,10 @@ class State(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The counts of one exchange: operations appended (`sent`), permanently rejected (`refused`),
-    received (`read`), or applied to the local memory (`applied`); `conflicts` counts keys that two
-    of this user's machines changed at once; `asked` counts demands to erase this user's statements.
-    `again` is the reason why everything was sent and read again, or "".
+    """Counts of one exchange. Operations were `sent`, `refused` by the log for good, `read`,
+    `applied` to the memory, or left `unread` until an update or a key. `conflicts` counts keys that
+    two of this user's machines changed at once; `asked` counts demands to erase this user's
+    statements. `again` is the reason why everything was sent and read again, or "".
     """
 
     sent: int = 0
@@ -148,13 +148,13 @@ def of(home: str, key: str) -> Tie | None:
 
 
 def joined(home: str, project_id: str) -> tuple[Tie, ...]:
-    """Return the links, of a project and of the user, to spaces that were joined."""
+    """Return the links of a project and of the user to spaces that were joined."""
     keys = (project_id, USER) if project_id else (USER,)
     return tuple(tie for tie in read(home) if tie.key in keys and tie.member and tie.dsn)
 
 
 def joined_by(memory: Memory) -> tuple[Tie, ...]:
-    """Return the links, of a memory's project and of the user, to spaces that were joined."""
+    """Return the links of this memory's project and user to spaces that were joined."""
     return joined(memory.settings.home, memory.project.id if memory.project else "")
 
 
@@ -172,7 +172,7 @@ def remove(home: str, key: str) -> None:
 
 
 def lock_path(home: str, key: str, use: str) -> str:
-    """Return the path of a link's lock file for one use of the link (SYNC or FOLLOW)."""
+    """Return the path of a link's lock file; `use` is SYNC or FOLLOW."""
     return os.path.join(home, FOLDER, f"{key}.{use}.lock")
 
 
@@ -226,7 +226,7 @@ def origin(home: str) -> str:
 
 
 def receipts(memory: Memory, event_name: str) -> tuple[Callable[[], None], ...]:
-    """Return the action, to run after the hook's reply, that starts the exchange if it is due."""
+    """Return the function that starts the exchange if due; call it after the hook's reply."""
     settings = memory.settings
     if not settings.writes or settings.ci or not exist(settings.home):
         return ()
@@ -235,8 +235,8 @@ def receipts(memory: Memory, event_name: str) -> tuple[Callable[[], None], ...]:
 
 def start_when_due(memory: Memory, event_name: str) -> None:
     """Start the exchange process if a link of this project or of the user is due. At Stop, a link
-    is due if changes wait or its last exchange was a while ago. A link that an MCP server follows
-    is due only at SessionEnd, which ends that server. Raises StoreUnavailable, OSError.
+    is due if changes wait or its last exchange was EVERY_S ago. A link that an MCP server exchanges
+    continuously is due only at SessionEnd, when the server ends. Raises StoreUnavailable, OSError.
     """
     home, now_s = memory.settings.home, time.time()
     for tie in joined_by(memory):

@@ -1,4 +1,4 @@
-"""The user's prompts, saved by the hook, not read from transcripts; queries for stored turns."""
+"""The user's prompts, saved by a hook without reading transcripts; queries for stored turns."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -8,14 +8,14 @@ from memory_fabric.store.database import Database
 from memory_fabric.text import cut
 
 MAX_PROMPT_CHARS, MAX_KEPT = 8000, 400
-# The origins of a prompt: STAGED until it appears in the transcript, then TYPED, or BY_MACHINE if a
-# program sent it, or CHOSEN if the user clicked an option that the assistant offered.
+# Who sent a prompt: unknown until the transcript contains it (STAGED), the user (TYPED), a program
+# (BY_MACHINE), or the user by a click on an option that the assistant offered (CHOSEN).
 STAGED, TYPED, BY_MACHINE, CHOSEN = "staged", "typed", "machine", "chosen"
 _OF_SESSION = "SELECT seq, created_at, text, origin FROM prompts WHERE session = ?1"
 
 
 class Prompt(NamedTuple):
-    """A prompt: its number, time (ISO 8601), origin, and text without secrets and pasted parts."""
+    """A prompt: number, time (ISO 8601), text without secrets or pasted parts, and who sent it."""
 
     seq: int
     at: str
@@ -61,7 +61,7 @@ def unanswered(db: Database, session: str) -> list[Prompt]:
 
 
 def settle(db: Database, prompt: Prompt, origin: str) -> None:
-    """Save a prompt's origin, which is known only after the prompt appears in the transcript."""
+    """Save who sent a prompt (`origin`), which is known once the transcript contains the prompt."""
     with db.transaction(durable=False) as c:
         c.execute("UPDATE prompts SET origin = ? WHERE seq = ?", (origin, prompt.seq))
 

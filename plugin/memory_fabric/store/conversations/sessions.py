@@ -1,4 +1,4 @@
-"""Sessions: times, injection ledger, open tasks, notes (`block`), and state for a compaction."""
+"""Data of sessions: times, injected memories, open tasks, notes (`block`), state at compaction."""
 
 import json
 import os
@@ -14,19 +14,19 @@ from memory_fabric.store.queries.conditions import chunks, marks
 FORGET_INJECTION_AFTER_PROMPTS = 50
 # A task whose subagent has not started is deleted after this many newer tasks.
 OPEN_TASKS_KEPT = 50
-# Represents an agent without an id in the list of agents that were offered a task.
+# Stands for an agent without an id among the agents that may have a task.
 NAMELESS = "?"
-# Keys of a session's notes: the prompts that the assistant scheduled; True if it asked a question.
+# Keys of a session's notes: the assistant's scheduled prompts; whether it last asked a question.
 SCHEDULED, ASKS = "scheduled", "asks"
 # A part of an injected text: the memory's ledger id or '', its kind, its length (`worth.Item`).
 Told = tuple[str, str, int]
 TURNS_PER_QUERY = 400
 CHANNELS = ("session", "prompt", "subagent", "compact", "pull")
-# The prefix of ledger entries for records that a session's notes ended. An entry with the channel
-# "session" means that a later session was informed.
+# The prefix of ledger entries for records that a session's notes replaced or dropped. An entry with
+# the channel "session" means that another session was told.
 CLOSED = "closed:"
-# The key in a session's notes for feedback to its assistant (parts that end with 1 once they were
-# shown), and the maximum number of parts.
+# The key in a session's notes for feedback to its assistant, a list of [key, heading, text, shown]
+# with 0 or 1 for `shown`, and the maximum length of this list.
 FEEDBACK, MAX_FEEDBACK = "feedback", 80
 
 
@@ -37,7 +37,7 @@ def touch(db: Database, session: str, now: str, transcript: str = "") -> bool:
 
 
 def read_to(db: Database) -> dict[str, int]:
-    """Map each session to the offset read so far in its transcript; -1 if a run is unfinished."""
+    """Map each session to its transcript's read offset; -1 while a `learn` run is unfinished."""
     run = "SELECT 1 FROM meta WHERE key = 'learning ' || s.id"
     offset = f"CASE WHEN EXISTS ({run}) THEN -1 ELSE offset END"
     return dict(db.rows(f"SELECT id, {offset} FROM sessions AS s"))
@@ -75,13 +75,14 @@ def set_fields(db: Database, session: str, **fields: Any) -> None:
 
 
 def place_of(db: Database, session: str) -> tuple[str, str]:
-    """Return a session's transcript path and when its session block was shown; '' if unknown."""
+    """Return a session's transcript path, and when its memory block was shown; '' if unknown."""
     return db.row("SELECT transcript, loaded_at FROM sessions WHERE id = ?", (session,)) or ("", "")
 
 
 def state_of(db: Database, session: str, min_chars: int) -> tuple[str, bool, str, int, bool] | None:
-    """Return (start, whether its session block of memories was shown, last compaction's time or '',
-    number of prompts, whether a prompt has at least `min_chars` characters); None if unknown.
+    """Return the session's start, whether its memory block was shown, when it was last compacted
+    (or ''), its number of prompts, and whether one has at least `min_chars` characters; None if
+    unknown.
     """
     row = db.row(
         "SELECT started_at, loaded_at <> '', CASE WHEN json_valid(checkpoint) THEN "
@@ -94,7 +95,7 @@ def state_of(db: Database, session: str, min_chars: int) -> tuple[str, bool, str
 
 
 def injected_of(db: Database, session: str, agent: str, names: Sequence[str]) -> frozenset[str]:
-    """Return the `names` (memory ids) that this agent of the session has ever been shown."""
+    """Return which of these memories (`names` are ids) the session's agent was ever shown."""
     condition = f"session = ? AND agent = ? AND memory IN ({marks(names)})"
     rows = db.rows(f"SELECT memory FROM injections WHERE {condition}", (session, agent, *names))
     return frozenset(row[0] for row in rows)
@@ -122,10 +123,10 @@ def record_injections(
     anew: bool = False,
     told: Iterable[Told] = (),
 ) -> None:
-    """Add injected memories to the ledger after the output was written; create the session's row.
-    `told` lists the parts of the output. The channel "prompt" also counts a prompt and deletes open
-    tasks, whose agents never started. `loaded` means that the output had the session block. With
-    `anew`, earlier injections are deleted, because a compaction may have removed them.
+    """Record which memories were injected, after the output was written; add the session if new.
+    `told` lists the parts of the output. `loaded` means that it had the session's memory block.
+    `anew` deletes earlier injections, because a compaction may have removed them. For the channel
+    "prompt", count the prompt, and delete open tasks, because their agents never started.
     """
     with db.transaction(durable=False) as c:
         _touch(c, session, now, transcript)
@@ -153,7 +154,7 @@ def record_told(db: Database, session: str, channel: str, now: str, told: Iterab
 
 
 def note_closed(db: Database, session: str, records: Iterable[str], now: str) -> None:
-    """Record that a session's notes ended these records, so that other sessions are informed."""
+    """Record that a session's notes replaced or dropped these records, to tell other sessions."""
     with db.transaction(durable=False) as c:
         ended = "INSERT OR IGNORE INTO injections VALUES (?, '', ?, 0, 'pull', ?)"
         c.executemany(ended, [(session, CLOSED + id_, now) for id_ in records])
@@ -170,7 +171,7 @@ def closed_elsewhere(db: Database, session: str) -> list[tuple[str, str]]:
 
 
 def add_feedback(db: Database, session: str, parts: Iterable[Sequence[str]]) -> set[str]:
-    """Add feedback (key, heading, text) for the assistant, each key once; return the new keys."""
+    """Add parts of feedback (key, heading, text) whose keys are new; return the new keys."""
     with db.transaction(durable=False) as c:
         before = load_notes(db, session).get(FEEDBACK, [])
         keys = {part[0] for part in before}
@@ -207,8 +208,8 @@ def _save_feedback(c: sqlite3.Connection, session: str, parts: Sequence[Any]) ->
 def known_turns(
     db: Database, turns: Iterable[tuple[str, str, str]]
 ) -> tuple[dict[str, str], dict[tuple[str, str], list[tuple[str, str]]]]:
-    """Return two maps of stored turns: from the uuid to the session; and, because a copy of a turn
-    may have another uuid, from (role, time) to a list of (session, text).
+    """Return two maps of stored turns: uuid to session, and (role, time) to a list of (session,
+    text). The second map also finds copies of a turn, which may have another uuid.
     """
     by_uuid: dict[str, str] = {}
     by_time: dict[tuple[str, str], list[tuple[str, str]]] = {}
@@ -254,8 +255,8 @@ def copy_ledger(db: Database, parent: str, child: str) -> None:
 
 
 def expire(db: Database, before: str) -> None:
-    """Delete injected items from before a time, and the data of sessions last seen before then. A
-    row is kept while its session's transcript exists, because it contains the offset already read.
+    """Delete text parts shown before a time, and the data of sessions last seen before it. A
+    session's row stays while its transcript exists, because the row has the offset read so far.
     """
     old = "SELECT id FROM sessions WHERE seen_at < ?"
     rows = db.rows("SELECT id, transcript FROM sessions WHERE seen_at < ?", (before,))
@@ -285,7 +286,7 @@ def save_task(db: Database, task: str, session: str, agent_type: str, text: str,
 def open_tasks(
     db: Database, session: str, agent_type: str, since: str = ""
 ) -> list[tuple[str, str, tuple[str, ...]]]:
-    """Return tasks of an agent type as (id, prompt, agents offered the task), oldest first."""
+    """Return tasks of an agent type as (id, prompt, agents that may have it), oldest first."""
     where = "session = ? AND agent_type = ? AND created_at >= ? ORDER BY created_at, id"
     query = f"SELECT id, prompt, taken_by FROM tasks WHERE {where}"
     rows = db.rows(query, (session, agent_type, since))
@@ -293,8 +294,8 @@ def open_tasks(
 
 
 def offer_tasks(db: Database, session: str, kind: str, tasks: Iterable[str], agent: str) -> None:
-    """Record that an agent was offered these tasks: the event of its start does not show which task
-    it has. Once as many agents as there are tasks have been offered tasks, the tasks are deleted.
+    """Record that an agent may have one of these tasks; the event of its start does not say which.
+    Once there are as many such agents as tasks, the tasks are deleted.
     """
     offered_to = "UPDATE tasks SET taken_by = ltrim(taken_by || ' ' || ?) WHERE id = ?"
     offered = "SELECT id, taken_by FROM tasks WHERE session = ? AND agent_type = ?"
@@ -330,7 +331,7 @@ def load_notes(db: Database, session: str) -> dict[str, Any]:
 
 
 def save_notes(db: Database, session: str, notes: Mapping[str, Any], **fields: Any) -> None:
-    """Save a session's notes, without secrets, and other columns; keep the feedback as it is."""
+    """Save a session's redacted notes and other columns; the stored feedback remains."""
     from memory_fabric.store.write import cleaned  # imported late: slow to import
 
     # The feedback may have changed since these notes were loaded.

@@ -7,7 +7,7 @@ from memory_fabric.ids import short_id
 from memory_fabric.store.database import Database
 
 RECORD, EPISODE, GRAPH = "record:", "episode:", "graph:"
-# Kinds of parts without a memory: headings and tags, the request for notes, a cue in a prompt.
+# Kinds of text other than memories: headings and tags, the request for notes, a hint on a prompt.
 FRAME, PROTOCOL, CUE = "frame", "protocol", "cue"
 # The channel of texts that the tool `recall` returned.
 ASKED_FOR = "recall"
@@ -32,7 +32,7 @@ def items(memories: Iterable[str], text: str) -> list[Item]:
     lines = text.split("\n")
     items = []
     for memory in sorted(memories, key=lambda memory: memory.startswith(GRAPH)):
-        # `name` identifies the memory's line in the text; it is empty for other kinds of ids.
+        # Find the memory's line by short id or entity name; other kinds of memories have no line.
         kind, _, key = memory.partition(":")
         name = short_id(key) if memory.startswith((RECORD, EPISODE)) else ""
         if memory.startswith(GRAPH):
@@ -46,7 +46,7 @@ def items(memories: Iterable[str], text: str) -> list[Item]:
 
 
 def to_judge(db: Database, session: str) -> list[tuple[int, str, str]]:
-    """Return (row, id, channel) of shown records whose outcome later calls or answers can show."""
+    """Return (row, id, channel) of shown records that can be judged by the model's later turns."""
     return db.rows(
         "SELECT id, substr(memory, 8), channel FROM told WHERE session = ? AND agent = '' "
         "AND substr(memory, 1, 7) = ? AND followed IS NOT (channel NOT IN (?, ?)) "

@@ -1,4 +1,4 @@
-"""Forgetting: a preview shows the matches and the code that confirms them. Also plans of purges."""
+"""Find memories to forget, confirm them by the code of a preview, forget them; plan a purge."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ from memory_fabric.store.queries.conditions import match_expression
 from memory_fabric.text import content_stems, cut, first_of, name_key, neutralised, one_line, terms
 
 MAX_FOUND = 50
-# The maximum number of listed memories that become valid again, and of characters of each.
+# The maximum number of memories that `reopened` lists, and of characters of each memory.
 MAX_NAMES, MAX_CHARS = 4, 120
 # Explanations, for the user, of copies that remain after forgetting.
 STAYS = (
@@ -38,7 +38,7 @@ PurgePlan = Mapping[str, Any]
 
 
 class FoundEntity(NamedTuple):
-    """An entity to forget, its observations that no record states, and its count of relations."""
+    """An entity to forget, its observations with no record, and its number of relations."""
 
     name: str
     type: str
@@ -67,9 +67,9 @@ class FoundTurn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The memories that match a request to forget. If it names an entity, `records` are only about
-    that entity, `kept` also about others. A purge searches for `words` ("" for an id): `exact`
-    makes the search case-sensitive, `inside` includes longer words, and `everywhere` all projects.
+    """The memories that match a request. If it names an entity, `records` are about no other
+    entity, and `kept` are about others too. A purge searches for `words` ("" for an id): in the
+    same case if `exact`, also inside longer words if `inside`, in all projects if `everywhere`.
     """
 
     text: str
@@ -111,8 +111,8 @@ def as_json(found: Found) -> dict[str, Any]:
 
 
 def find(memory: Memory, text: str) -> Found:
-    """Return the memories to forget: the memory with this id; or else the entity with this name or
-    alias, and records about it alone; or else memories that contain all the words. Raises NotFound.
+    """Return the memories to forget: by id, else by an entity's name or alias (and records only
+    about it), else by words that one memory must all contain. Raises NotFound, BadInput.
     """
     if names_id(text) or resolve.means_id(memory, text):
         found = by_id(memory, text)
@@ -183,7 +183,7 @@ def forget(memory: Memory, found: Found, provenance: Provenance) -> int:
 
 
 def reopened(memory: Memory, records: Iterable[Record]) -> str:
-    """Return a sentence on memories that become valid again when these records are gone, or ""."""
+    """Return a sentence on superseded memories that these deletions make valid again, or ""."""
     successors = {record.id: record.superseded_by for record in records}
     parts = []
     for id_ in successors:
@@ -221,7 +221,7 @@ def entities_named(database: Database, names: Iterable[str]) -> list[FoundEntity
 
 
 def named_in(record: Record) -> list[str]:
-    """Return the names of the entities that a record is about, except its project."""
+    """Return the names of a record's entities, except entities of type `project`."""
     return [entity.name for entity in record.entities if entity.type != "project"]
 
 
@@ -232,7 +232,7 @@ def purge_plan(memory: Memory, found: Found) -> dict[str, Any]:
     texts = [text for r in found.records for text in (r.what, r.why) if text]
     texts += [text for e in found.entities for text in e.observations]
     texts += [o.text for o in found.observations] + [turn.text for turn in found.turns]
-    # Omit texts that contain the words: a search for the words finds them and removes less text.
+    # Omit texts that contain the words. Only the words are removed there, not the whole text.
     texts = [text for text in dict.fromkeys(texts) if not words_only.is_in(text)]
     parts: dict[str, Any] = {}
     for db in memory.databases():
@@ -245,7 +245,7 @@ def purge_plan(memory: Memory, found: Found) -> dict[str, Any]:
         names = list(dict.fromkeys(names))
         parts[db.kind] = {"names": names, "said": statements, "forget": payload}
     user = memory.database("user", create=False)
-    # All projects show the user's memory, so all projects are searched if it is purged.
+    # Every project uses the user's memories, so to purge one of these, search all projects.
     personal = "SELECT 1 FROM records WHERE id = ?"
     return {
         "request": found.text,
@@ -273,11 +273,11 @@ def target_of(plan: PurgePlan) -> PurgeTarget:
 
 
 def target_in(plan: PurgePlan, memory: Memory, database: Database) -> PurgeTarget:
-    """Return the content that a plan removes from one database, including names in its ledger."""
+    """Return what a plan removes from one database, also from its list of injected memories."""
     own = database.path == memory.path_of(database.kind)
     part = plan["stores"].get(database.kind, {}) if own else {}
     names = frozenset(part.get("names", ()))
-    # The project's ledger also lists the user's memories that its sessions were shown.
+    # A project's list of memories that its sessions received also names memories of the user.
     told_names = {name for store_part in plan["stores"].values() for name in store_part["names"]}
     here = (name for name in told_names - names if database.row(_IS_ENTITY, (name,)))
     told_names -= set(here)
@@ -312,7 +312,7 @@ def _by_words(memory: Memory, text: str) -> Found:
         hits = search.observations(database, match, MAX_FOUND)
         own_hits = (hit for hit in hits if not hit.metadata["record"])
         observations += [FoundText(hit.entity, hit.text, database.kind) for hit in own_hits]
-    # A record is shown with its quotation of the user, so the quotation's words count as well.
+    # Recall shows a record with the user's quotation, so the words may also be in the quotation.
     own = tuple(r for r in records if wanted <= content_stems(f"{r.what} {r.why} {users_words(r)}"))
     about = (o for o in observations if wanted & content_stems(o.text))
     held = tuple(o for o in about if wanted <= content_stems(f"{o.entity} {o.text}"))

@@ -1,10 +1,10 @@
-"""Purge: erase memories from all files that memory wrote, then check every byte of these files.
+"""Purge: erase memories from all files that the plugin wrote, then check every byte of these files.
 
-A request is a text or an id. Records, entities and observations that state the words are deleted as
-a whole; in all other texts, a marker replaces the words (decision 0033). The plan is saved in home
-first, so that the next purge can complete an interrupted one. Old backups are deleted only after a
-new one has been made and verified. A purge cannot be undone, and does not change the client's own
-transcripts.
+A request is a text or an id. Records, entities and observations with the words in their main text
+are deleted as a whole; elsewhere, a marker replaces the words (decision 0033). The plan is saved in
+the home folder first, so that the next purge can complete an interrupted one. Old backups are
+deleted only after a new one is made and verified. A purge cannot be undone, and leaves the client's
+own transcripts as they are.
 """
 
 import os
@@ -38,7 +38,7 @@ LOCK = "purging.lock"
 LOCK_S = 5.0
 # Shorter texts occur in too many memories that are to be kept.
 MIN_WORDS_CHARS = 6
-# Counts memories that mention a name, except observations of the entity with this name.
+# SQL: the number of memories that mention an entity by name, except its own observations.
 _MENTIONS = (
     "SELECT (SELECT count(*) FROM records "
     "WHERE instr(lower(what || ' ' || why), lower(?1))) + (SELECT count(*) "
@@ -48,8 +48,8 @@ _MENTIONS = (
 
 
 class Purged(NamedTuple):
-    """The result of a purge. `elsewhere` lists files outside this memory that still contain purged
-    text; `ours` lists the ones that memory itself wrote. `preview` explains the last three counts.
+    """The result of a purge. `elsewhere` lists files with purged text that a purge does not change,
+    and `ours` those of them in the home folder. For the last three counts, see `preview`.
     """
 
     memories: int
@@ -65,9 +65,10 @@ class Purged(NamedTuple):
 def find(
     memory: Memory, text: str, exact: bool = False, inside: bool = False, everywhere: bool = False
 ) -> Found:
-    """Return the memories that a purge would erase: by their id, or else by the words in any text,
-    or else by all words in any order. Raises NotFound; or BadInput, if the text is shorter than six
-    characters (and neither an id nor `exact`), or if the session sees only some domains.
+    """Return the memories that a purge would erase: by id, else by the words in any text, else by
+    the words in any order. Raises NotFound. Raises BadInput if the session may read only some
+    domains, if the text has fewer than six characters (unless it is an id or `exact`), or if this
+    plugin itself writes the words into files.
     """
     if memory.domains is not None:
         problem = "A purge searches all domains, and only some can be read here."
@@ -79,7 +80,7 @@ def find(
     found = replace(_by_words(memory, text, exact=exact, inside=inside), everywhere=everywhere)
     if found:
         return found
-    # No memory states the words, but any table or file that a purge searches may contain them.
+    # No memory has the words in its main text, but any searched table or file may contain them.
     planned = plan.purge_plan(memory, found)
     where = file_locations.locations(memory, everywhere=planned["everywhere"])
     sought = plan.target_of(planned).sought
@@ -92,12 +93,12 @@ def find(
 
 
 def preview(memory: Memory, found: Found) -> tuple[Counter[str], list[str]]:
-    """Count the items that a purge would erase, by kind, and list the files that it would leave
-    with purged text in them. `history` counts operations kept for undo; `journals`, `queues` and
-    `logs` count lines; `forwarding` counts items; `backups`, `set_aside` and `pages` count files,
-    all of which are deleted. Other counts are of text that is kept: `inside`, texts with the words
-    only in longer words; `mentions`, other memories that mention the entity; `shared`, texts that
-    other memories also contain; `short`, texts too short to search for in conversations and files.
+    """Count the items that a purge would erase, by kind; list files that it leaves with purged
+    text. `history` counts logged operations; `journals`, `queues` and `logs` count lines;
+    `forwarding` counts items; `backups`, `set_aside` and `pages` count files, all deleted as a
+    whole. The rest count texts that stay: `inside`, texts with the words only inside longer words;
+    `mentions`, other memories that mention the entity; `shared`, texts that another memory has too;
+    and `short`, texts that are too short to be searched for in conversations and files.
     """
     planned = plan.purge_plan(memory, found)
     where = file_locations.locations(memory, everywhere=planned["everywhere"])
@@ -185,7 +186,7 @@ def _carry_out(
         rows = purge_steps.erase(memory, planned, where, by, tell)
         fresh = purge_steps.renew_backups(where)
         tell(80, 100)
-        # The launcher's marker files reveal rules and folders; later hooks write new ones.
+        # The launcher's marker files reveal rules and folders, so delete them; hooks rewrite them.
         launch_marks.forget_places(home)
         for location in where:
             launch_marks.forget_unbound(location.path)
@@ -221,7 +222,7 @@ def _by_id(memory: Memory, text: str) -> Found | None:
 
 
 def _by_words(memory: Memory, text: str, *, exact: bool, inside: bool) -> Found:
-    """Return the project's and user's memories that state the words, if any. Raises BadInput."""
+    """Return the memories with the words in their main text, perhaps none. Raises BadInput."""
     words = one_line(text)
     if len(words) < MIN_WORDS_CHARS and not exact:
         raise BadInput(

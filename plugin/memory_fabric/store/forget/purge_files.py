@@ -25,7 +25,7 @@ LOCK_S = 10.0
 UNFINISHED = (".tmp", ".tmp-journal")
 # The names of files with memories contain one of these texts; all other files contain settings.
 OF_MEMORIES = (".db", ".jsonl", ".log", ".tmp", ".corrupt-", ".html")
-# More words that memory itself writes into its files: field names and words of messages.
+# Further words that this plugin writes into its files: names of fields, and words of its messages.
 _OTHERS = """signature store forgotten body answer place text file number line at about idempotency
     tasks asked said waiting files items failing command words error cause attended because from to
     entityName entityType relationType relations contents observations seen_in evidence"""
@@ -50,9 +50,9 @@ OWN_TEXT = "\n".join(
 
 
 def rewrite(path: str, target: PurgeTarget, change: Callable[[Line], Line] | None = None) -> bool:
-    """Remove purged content from the lines of a file (a journal's under the write lock); return
-    True if any changed. `change` returns a line's new object. Without `change`, or if a line is not
-    JSON, a line that contains purged text is deleted.
+    """Remove purged content from a file of JSON lines; return True if any line changed. `change`
+    returns the new object for a line. Lines with purged text are deleted if they are not JSON, or
+    if there is no `change`. For a journal, the caller must hold the write lock.
     """
 
     def left_of(line: str) -> str | None:
@@ -81,7 +81,7 @@ def rewrite(path: str, target: PurgeTarget, change: Callable[[Line], Line] | Non
 
 
 def rewrite_decisions(path: str, target: PurgeTarget, home: str) -> None:
-    """Purge a decisions.jsonl: mark purged records as forgotten; re-sign our changed lines."""
+    """Purge a decisions.jsonl: mark purged records as forgotten, and re-sign this home's lines."""
     changed: list[tuple[Line, Line]] = []
 
     def change(value: Line) -> Line:
@@ -103,7 +103,7 @@ def rewrite_decisions(path: str, target: PurgeTarget, home: str) -> None:
 
 
 def rewrite_queue(folder: str, key: bytes, targets: Mapping[str, PurgeTarget]) -> None:
-    """Remove purged content from a queue; re-sign own lines. Raises TimeoutError, OSError."""
+    """Purge a queue; re-sign changed lines that `key` signed. Raises TimeoutError, OSError."""
 
     def change(value: Line) -> Line:
         store = "user" if value.get("store") == "user" else "project"
@@ -112,7 +112,7 @@ def rewrite_queue(folder: str, key: bytes, targets: Mapping[str, PurgeTarget]) -
             return left
         return {**left, "signature": signing.signature(left, key)}
 
-    every = targets["user"]  # all targets have the same words, so any serves as a base
+    every = targets["user"]  # all targets have the same words; the loop adds the rest
     for target in targets.values():
         texts = tuple(dict.fromkeys((*every.texts, *target.texts)))
         sets = {f: getattr(every, f) | getattr(target, f) for f in ("ids", "names", "said")}
@@ -121,7 +121,7 @@ def rewrite_queue(folder: str, key: bytes, targets: Mapping[str, PurgeTarget]) -
         queue_lock = os.path.join(folder, journal.QUEUE + ".lock")
         drain_lock = os.path.join(folder, journal.DRAIN_LOCK)
         with files.Locked(drain_lock, LOCK_S), files.Locked(queue_lock, LOCK_S):
-            for path in filter(files.is_own_file, waiting):  # skip files that were applied since
+            for path in filter(files.is_own_file, waiting):  # applied files no longer exist
                 rewrite(path, every, change)
     rewrite(os.path.join(folder, journal.BAD), every)
 
@@ -164,7 +164,7 @@ def is_of_memories(path: str) -> bool:
 
 
 def is_log(path: str) -> bool:
-    """Return True if the file is a log, notices or rejected lines, not a journal or queue."""
+    """Return True for a log, a file of notices or of rejected lines, but not a journal or queue."""
     name = os.path.basename(path)
     return not journal.is_ours(name) and name.endswith((".jsonl", ".log", ".log.1"))
 

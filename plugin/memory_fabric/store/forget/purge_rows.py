@@ -31,7 +31,7 @@ Row = TypeVar("Row", bound=tuple[Any, ...])
 # Seconds to wait until no reader uses the write-ahead log.
 CHECKPOINT_S = 10.0
 TEXTS_AT_ONCE, CHARS_AT_ONCE = 500, 1 << 20
-# Prefixes of ids in the injection ledger: for records, for turns, and for entities or their rows.
+# Prefixes of ids in the lists of injected memories: for records, for turns, and for entities.
 KEYS_OF_RECORD = ("", "record:", "rule:", "debt:", "closed:", "conflict:record:")
 KEYS_OF_TURN = ("episode:", "conflict:episode:")
 KEYS_OF_NAME = ("graph:", "conflict:graph:")
@@ -57,7 +57,7 @@ _KEPT_OF_INGEST = ("domain", "source_model", "confidence", "idempotency_key", "c
 def scrub(
     database: Database, c: Connection, target: PurgeTarget, by: Provenance
 ) -> tuple[int, PurgeTarget]:
-    """Purge a database; return the count of changed rows, and the target with all matches."""
+    """Purge a database; return the count of changed rows, and `target` plus deleted memories."""
     target = _forget_stated(c, target, by)
     alive = frozenset(row[0] for row in database.rows("SELECT id FROM records"))
     texts = f"SELECT DISTINCT text FROM observations WHERE {target.repeated.condition(['text'])}"
@@ -85,7 +85,7 @@ def scrub(
 
 
 def stated(c: Connection, target: PurgeTarget) -> dict[str, list[Any]]:
-    """Return the payload of a `forget` operation for the memories that state the words."""
+    """Return the payload of a `forget` operation for memories with the words in their main text."""
     if not target.asked:
         return {"ids": [], "entityNames": [], "deletions": []}
     named = f"SELECT name FROM entities WHERE {target.asked.condition(['name'])}"
@@ -105,7 +105,7 @@ def said_in(payload: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def holding(c: Connection, target: PurgeTarget, what: str) -> list[Any]:
-    """Return the keys of a table's rows (see TEXTS) that have purged text or are purged turns."""
+    """Return keys of rows of a kind (see TEXTS) that have purged text or are purged turns."""
     table, key, *columns = TEXTS[what]
     own = "uuid" if what == "turns" else "NULL"
     where = "1" if target.turns else target.sought.condition(columns)
@@ -148,8 +148,8 @@ def bytes_held(database: Database, sought: Sought) -> int:
 
 
 def is_only_in_indexes(path: str, sought: Sought) -> bool:
-    """Return True if a database file contains the text only in its indexes. Indexes store stems and
-    letters without accents, which may equal the text by chance; tables are searched separately.
+    """Return True if a database file contains the text only in search indexes. Their word stems and
+    letters without accents may match by chance; the tables themselves are searched separately.
     """
     try:
         with closing(sqlite3.connect(":memory:")) as c:
@@ -189,7 +189,7 @@ def shared_texts(database: Database, target: PurgeTarget) -> list[str]:
 
 
 def log_tombstones(c: Connection, target: PurgeTarget, by: Provenance) -> None:
-    """Log the tombstones of all purged memories in a separate operation, which is not purged."""
+    """Log the tombstones of all purged memories as one operation, which the purge itself keeps."""
     of_id = "SELECT * FROM tombstones WHERE id = ?"
     ids_buried = sorted(target.tombstone_ids())
     if buried := [list(row) for id_ in ids_buried for row in c.execute(of_id, (id_,))]:
@@ -198,7 +198,7 @@ def log_tombstones(c: Connection, target: PurgeTarget, by: Provenance) -> None:
 
 
 def _forget_stated(c: Connection, target: PurgeTarget, by: Provenance) -> PurgeTarget:
-    """Forget the memories that state the words, and log their tombstones; return the new target."""
+    """Forget memories with the words in their main text, log tombstones; return a new target."""
     payload = stated(c, target)
     if not any(payload.values()):
         return target
@@ -247,7 +247,7 @@ def _scrub_turns(c: Connection, target: PurgeTarget) -> int:
 
 
 def _scrub_ingests(c: Connection, target: PurgeTarget) -> int:
-    """Empty ingested texts that contain purged text; keep their rows for the idempotency key."""
+    """Clear ingests with purged text. Their rows stay: the idempotency key detects repetitions."""
     numbers = holding(c, target, "ingests")
     for number in numbers:
         (text,) = c.execute("SELECT body FROM intake WHERE id = ?", (number,)).fetchone()
@@ -295,7 +295,7 @@ def _scrub_cells(c: Connection, target: PurgeTarget) -> int:
 
 
 def _cells(c: Connection, sought: Sought) -> Iterator[tuple[str, str, str, tuple[Any, ...]]]:
-    """Yield (table, column, text, row key) of texts that may match, except in derived columns."""
+    """Yield (table, column, text, row key) of texts that may match; skip derived columns."""
     for (table,) in c.execute(
         "SELECT name FROM sqlite_master WHERE type = 'table' "
         "AND sql NOT LIKE 'CREATE VIRTUAL%' AND substr(name, 1, 7) <> 'sqlite_' "

@@ -34,7 +34,7 @@ Opened = Sequence[tuple[Location, Database]]
 
 
 class NotErased(StoreUnavailable):
-    """Error: a file of memory still contains text that was to be erased."""
+    """Error: a file that the memory wrote still contains text that a purge was to erase."""
 
 
 @contextmanager
@@ -76,7 +76,7 @@ def erase(
     rows, targets, purged_ids = 0, {"user": every}, frozenset(plan["ids"])
     with opened(memory, where) as databases:
         of = len(databases)
-        # The user's database comes first, because a queue may have changes of both databases.
+        # The user's database comes first: purging a project's queue needs the targets of both.
         for number, (location, database) in enumerate(databases[::-1]):
             progress(30 * number // of, 100)
             database.connection.execute("PRAGMA secure_delete = ON")
@@ -128,10 +128,10 @@ def set_aside(path: str) -> list[str]:
 def verify(
     memory: Memory, plan: PurgePlan, where: Sequence[Location], plan_path: str
 ) -> tuple[tuple[str, ...], int, int]:
-    """Search every table and file except the plan for purged text. Return the files with purged
-    text that a purge does not change (the user's, other projects', or settings), the number of
-    shared texts, and the number of texts with the words in longer words. If a file of this memory
-    still contains purged text, raises NotErased with the number of bytes.
+    """Search every table and file except the plan for purged text. Return files that have purged
+    text but that a purge does not change (the user's, other projects', settings); the number of
+    texts kept for other memories; and the number of texts with the words inside longer words. If a
+    file of this memory still contains purged text, raises NotErased with the number of bytes.
     """
     sizes: Counter[str] = Counter()
     with opened(memory, where) as databases:
@@ -140,14 +140,14 @@ def verify(
             sizes[database.path] += purge_rows.bytes_held(database, target.sought)
         inside = sum(purge_rows.count_inside(database, target) for _, database in databases)
     sought, outside = target.sought, []
-    # If words remain in longer words or in our own texts, only a database's tables are checked.
+    # True if the words may remain, in longer words or in texts that this plugin itself writes.
     is_inside = bool(inside) or sought.anywhere().is_in(purge_files.OWN_TEXT)
     served = memory.mirror.path if memory.mirror else ""
     for path in (path for path in own_files(memory, where) if path != plan_path):
         with files.open_regular(path) as stream:
             data = stream.read()
         is_database = data.startswith(SQLITE)
-        # In a database file, texts are adjacent, so a word may look like part of a longer word.
+        # Texts adjoin in a database file, so also look in longer words, unless words may remain.
         size = (sought.anywhere() if is_database and not is_inside else sought).bytes_in(data)
         if not size or (is_database and purge_rows.is_only_in_indexes(path, sought)):
             continue
@@ -227,7 +227,7 @@ def _rewrite_blocks(
 
 
 def _clean_other_files(memory: Memory, where: Sequence[Location], target: PurgeTarget) -> None:
-    """Purge logs, notices, rejected lines, spool, callers and pages, but not a mirror's files."""
+    """Purge files outside databases: logs, spool, saved callers and pages; not a mirrored file."""
     home, mirror = memory.settings.home, memory.mirror
     saved_pages.delete_all(home)
     spool.erase(home, target.is_in)

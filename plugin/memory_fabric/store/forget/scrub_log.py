@@ -1,5 +1,5 @@
 """Removal of purged content from logged operations, so that a replay does not restore it. Names
-must match entirely; texts are also found inside other texts, except in those that are to be kept.
+must match entirely; texts are also found inside longer texts, except in memories that remain.
 """
 
 import json
@@ -12,9 +12,9 @@ from memory_fabric.store.forget.spellings import MARK, Needle, Sought
 from memory_fabric.store.operations import tombstones
 from memory_fabric.text import one_line
 
-# Records of this type cover many topics, so they are kept, and only purged words are replaced.
+# A session record covers many topics, so it is not deleted; only the purged words are replaced.
 SESSION = "session"
-# A record states the words if these fields contain them; in other fields, a marker replaces them.
+# Main fields: a record with the words in one of them is deleted; elsewhere, a marker replaces them.
 _STATED = ("what", "why", "alternatives", "constraints", "tradeoffs")
 # With more texts to search for, parsing every operation is faster than searching its JSON first.
 MAX_CONCERNING = 100
@@ -24,10 +24,10 @@ MIN_SOUGHT_CHARS = 12
 
 @dataclass(frozen=True, slots=True)
 class PurgeTarget:
-    """The content purged from one database: ids of records, names, observations, and texts. `words`
-    are the request's words: `exact` makes them case-sensitive, `inside` also finds them in longer
-    words. `turns` are ids of purged turns, `alive` ids of the remaining records, `kept` texts of
-    remaining observations, and `given` purged names that the ledger of a session lists.
+    """The content purged from one database: ids of records, names, observations (`said`), and
+    texts. `words` are the request's words: `exact` makes them case-sensitive, `inside` also finds
+    them in longer words. `turns` are ids of purged turns, `alive` ids of remaining records, `kept`
+    texts of remaining observations, and `given` purged names in the list of injected memories.
     """
 
     ids: frozenset[str] = frozenset()
@@ -45,7 +45,7 @@ class PurgeTarget:
     asked: Sought = field(default_factory=Sought, init=False, compare=False)
     repeated: Sought = field(default_factory=Sought, init=False, compare=False)
     sought: Sought = field(default_factory=Sought, init=False, compare=False)
-    # A search for words, texts, names and ids: an operation without a match need not be changed.
+    # All words, texts, names and ids: an operation that contains none of them need not be changed.
     concerning: Sought = field(default_factory=Sought, init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -70,19 +70,19 @@ class PurgeTarget:
         return name in self.names or self.asked.is_in(name)
 
     def is_said(self, name: str, text: str) -> bool:
-        """Return True if this observation was purged, or contains purged text and is not kept."""
+        """Return True if this observation was purged, or has purged text and is not in `kept`."""
         if self.is_name(name) or (name, text) in self.said:
             return True
         return text not in self.kept and self.is_in(text)
 
     def is_stated_by(self, record: Mapping[str, Any]) -> bool:
-        """Return True if a record states the words and is therefore removed as a whole."""
+        """Return True if a main field has the words, so that the whole record is removed."""
         if not self.asked or record.get("type") == SESSION:
             return False
         return any(marked(record.get(name), self.asked) != record.get(name) for name in _STATED)
 
     def is_record(self, record: Mapping[str, Any]) -> bool:
-        """Return True if this record was purged, or repeats purged text and is not kept."""
+        """Return True if this record was purged, or has purged text and is not in `alive`."""
         id_ = record.get("id")
         if id_ in self.ids or self.is_stated_by(record):
             return True
@@ -134,7 +134,7 @@ def line_without(value: Mapping[str, Any], target: PurgeTarget) -> Mapping[str, 
 
 
 def marked(value: Any, sought: Sought) -> Any:
-    """Replace matches in a JSON value, even across a list of words; without any, return `value`."""
+    """Replace matches in a JSON value, even across items of a list; return `value` if none."""
     if isinstance(value, str):
         return sought.without(value)
     if isinstance(value, Mapping):
@@ -167,7 +167,7 @@ def marked_json(text: str, sought: Sought) -> str:
     return new if not sought.is_in(new) else "{}" if text[0] == "{" else "[]"
 
 
-# The filter of a field returns this value if the whole payload must be removed.
+# A filter of a field returns this object if the whole payload must be removed, not only the field.
 _ALL = object()
 
 
@@ -186,7 +186,7 @@ def _entities(items: Any, target: PurgeTarget) -> list[Any]:
 
 
 def _statements(items: Any, target: PurgeTarget) -> list[Any]:
-    """Filter observations: items of `contents` or `observations`, and rows `{entity, text, …}`."""
+    """Remove purged observations: texts in `contents` or `observations`, or {entity, text} rows."""
     items_left = []
     for item in items:
         if "entity" in item:
@@ -238,7 +238,7 @@ def _ids(ids: Any, target: PurgeTarget) -> list[str]:
     return [id_ for id_ in ids if id_ not in target.ids]
 
 
-# Maps each field of a payload to its filter. New tombstones (`add`) contain no text and are kept.
+# Maps each field of a payload to its filter. `add` needs none: new tombstones contain no text.
 _FIELDS: dict[str, Callable[[Any, PurgeTarget], Any]] = {
     "entities": _entities,
     "observations": _statements,

@@ -1,7 +1,7 @@
-"""Search for words and texts in bytes, in every spelling that memory's files may contain.
+"""Search for words and texts in bytes, in every spelling that the memory's files may contain.
 
-A spelling is plain UTF-8 with composed or decomposed accents, JSON escapes of any depth (`\\uXXXX`,
-`\\"`, `\\/`), percent-encoding, or a list of words, with any white space and, unless exact, case.
+A text may be UTF-8 with composed or decomposed accents, escaped for JSON to any depth (`\\uXXXX`,
+`\\"`, `\\/`), percent-encoded, or a list of words. White space and, unless exact, case may differ.
 """
 
 import re
@@ -17,7 +17,7 @@ from memory_fabric.text import one_line
 MARK = ERASED
 # A number of bytes that exceeds the longest escape of a single character.
 NEAR_BYTES = 16
-# With more texts than MAX_RUNS, an SQL condition is slower than reading every row.
+# Limits of an SQL condition. With more texts, reading every row is faster.
 MAX_RUNS, MAX_RUN_CHARS = 20, 100
 _BETWEEN = (
     rb"(?:\s|\\+[nrtfv]|\\+u0020|\\+u00(?:09|0[aAcCdD]|[aA]0)|%(?:20|09|0[aAdD])|\+|"
@@ -95,7 +95,7 @@ class Sought:
         if "" in runs or len(runs) > MAX_RUNS:
             return "1"
         tests = [f"{{0}} LIKE '%{run}%'" for run in sorted(runs)]
-        # Also include rows with escaped letters, and rows with a NUL, at which LIKE and GLOB stop.
+        # Also select rows with escaped letters, or with NUL, where LIKE and GLOB stop reading.
         tests.append("instr({0}, '%') AND {0} GLOB '*%[2-7][0-9A-Fa-f]*'")
         tests += ["instr({0}, '\\u00')", "instr({0}, char(0))"]
         any_of = " OR ".join(tests)
@@ -123,8 +123,8 @@ def _bytes(text: str | bytes) -> bytes:
 
 @cache
 def _longest_run(text: str) -> bytes:
-    """Return the longest run of ASCII letters and digits, lower-cased; all spellings contain it."""
-    # Encode first: the lower case of İ begins with an ASCII letter, but its UTF-8 bytes do not.
+    """Return the longest run of ASCII letters and digits in lower case. No spelling changes it."""
+    # Encode before `lower`: "İ".lower() begins with an ASCII "i", which the UTF-8 bytes lack.
     ascii_ = unicodedata.normalize("NFC", text).encode("ascii", "replace").lower()
     runs: list[bytes] = _RUN.findall(ascii_)
     return max(runs, key=len, default=b"")
@@ -144,7 +144,7 @@ def _spellings(c: str, exact: bool) -> bytes:
     forms = sorted({unicodedata.normalize(form, case) for case in cases for form in ("NFC", "NFD")})
     plain = [re.escape(_bytes(form)) for form in forms] + ([_MARKED[c]] if c in _MARKED else [])
     units = [form.encode("utf-16-be", "surrogatepass").hex(" ", 2).split() for form in forms]
-    # At least one backslash is required, so that the expression starts with a literal.
+    # Require a backslash: `re` searches faster if each alternative starts with a literal.
     escaped = [b"".join(_ESCAPE + _any_case(unit) for unit in some) for some in units]
     percent = [b"".join(b"%" + _any_case(f"{b:02x}") for b in _bytes(form)) for form in forms]
     return b"(?:" + b"|".join([*plain, *escaped, *percent]) + b")"

@@ -1,1 +1,1 @@
-"""The reference server's file: reading, writing, importing, and mirroring it while it is served."""
+"""The graph file of MCP's reference memory server: reading, writing, importing and mirroring it."""

@@ -1,8 +1,8 @@
-"""The last state in which a mirrored file and its database agreed; access to the file's bytes.
+"""The last state in which a mirrored file and its database had equal content: the agreed state.
 
-Comparing the file and the database with this state shows their later changes. The state is in the
-database. The *agreed lines* (the mirrored file's lines in this state, redacted) are in a separate
-file, named after the digest of the mirrored file.
+A comparison of the file or the database with this state shows their later changes. The database
+stores the state, but a separate file stores the *agreed lines*: the mirrored file's lines in this
+state, redacted. The separate file is named after the mirrored file's digest.
 """
 
 import hashlib
@@ -25,10 +25,10 @@ UNSEEN = (-1, -1, -1)
 
 
 class State(NamedTuple):
-    """The mirrored file's signature, digest and last operation (`seq` and `operation`). `owed` is
-    True if another program overwrote the file, so that it lacks changes of the database. `base`
-    identifies the file of agreed lines, and `length` is the size of its valid part in bytes. If
-    `length` is 0, the whole file is valid, and the mirrored file must be written as a whole.
+    """The mirrored file's signature, digest and last operation (row `seq`, id `operation`). `owed`
+    is True if another program overwrote the file, so that it lacks changes of the database. `base`
+    identifies the file of agreed lines, of which the first `length` bytes are valid. If `length` is
+    0, all of it is valid, but the next write must replace the whole mirrored file.
     """
 
     signature: Signature
@@ -54,7 +54,7 @@ def digest_of(lines: Iterable[bytes]) -> str:
 
 
 def digest_after(digest: str, removed: Iterable[bytes], added: Iterable[bytes]) -> str:
-    """Return a file's digest after removing and adding lines, which are given by their digests."""
+    """Return a file's digest after the lines with these digests are removed or added."""
     total = int(digest or "0", 16) + sum(int.from_bytes(mark, "big") for mark in added)
     return f"{(total - sum(int.from_bytes(mark, 'big') for mark in removed)) % (1 << 64):016x}"
 
@@ -92,7 +92,7 @@ def clear(db: Database) -> None:
 
 
 def save_lines(home: str, state: State, marked: Marked) -> State:
-    """Write the file of agreed lines; return the state that refers to the file. Raises OSError."""
+    """Write the agreed lines to a file; return the state with its new `base`. Raises OSError."""
     head = json.dumps({"seq": state.seq, "operation": state.operation}).encode()
     lines = [mark.hex().encode() + b" " + line for mark, line in marked.items()]
     content = b"\n".join([head, *lines, b""])
@@ -134,7 +134,7 @@ def saved_lines(home: str, state: State) -> bytes:
 
 
 def load_lines(home: str, state: State | None) -> Marked:
-    """Map digests to agreed lines; {} if their file is lost, so that no line counts as removed."""
+    """Map digests to agreed lines; {} if the file is lost, so that no line seems to be removed."""
     marked: Marked = {}
     try:
         for line in saved_lines(home, state).split(b"\n")[1:] if state else ():
@@ -149,7 +149,7 @@ def load_lines(home: str, state: State | None) -> Marked:
 
 
 def interrupted(db: Database, home: str, state: State, digest: str) -> State | None:
-    """Return the state for a file with this digest if its writer died just before `agree`."""
+    """Return the state with this digest if a process saved it but died before `agree`."""
     appended = read(_path(home, state.base))[state.length :] if state.length else b""
     first = appended.partition(b"\n")[0].removeprefix(b"= ").decode("utf-8", "replace")
     saved = files.parsed(first) if appended[:2] == b"= " and appended.endswith(b"\n") else None
@@ -194,7 +194,7 @@ def _state_in(value: dict[str, Any]) -> State:
 
 
 def _is_of(db: Database, state: State) -> bool:
-    """Return True if the database has the state's last operation under the same row number."""
+    """Return True if the state's last operation is in the database, in row number `seq`."""
     if not state.operation:
         return True
     row = db.row("SELECT id FROM operations WHERE seq = ?", (state.seq,))

@@ -41,8 +41,9 @@ class BadLine(NamedTuple):
 
 
 class Loaded(NamedTuple):
-    """Counts of new rows and of created relation ends; True if a change was queued; `variants`,
-    which maps new names to similar existing names; and names not added because they were forgotten.
+    """Counts of new rows, and of entities created as `ends` of relations. `queued` is True if a
+    change was queued. `variants` maps new names to similar existing names. `forgotten` lists names
+    that were not added because they had been forgotten.
     """
 
     entities: int = 0
@@ -69,7 +70,7 @@ class Loaded(NamedTuple):
 
 
 class Imported(NamedTuple):
-    """The result of an import: counts of items (`read`) and other lines; bad lines, their file."""
+    """An import's counts of items (`read`) and other lines, its bad lines, and a file of these."""
 
     loaded: Loaded = Loaded()
     read: int = 0
@@ -80,7 +81,7 @@ class Imported(NamedTuple):
 
 def lines(stream: BinaryIO, max_bytes: int = -1) -> Iterator[tuple[int, bytes]]:
     """Yield the number and content of each line that is not blank, cut to `max_bytes`. If the file
-    is one object with both lists, yield a line for each of their items.
+    is one object with lists of entities and relations, yield a line for each item of the lists.
     """
     whole = _whole(stream, max_bytes)
     if whole is not None:
@@ -208,7 +209,7 @@ def import_file(
 
 
 def set_aside(path: str, source: str, bad_lines: Iterable[tuple[BadLine, bytes]]) -> None:
-    """Append bad lines to a file, redacted as one text: a key may span lines. Raises OSError."""
+    """Append bad lines to a file, redacted together: a secret may span lines. Raises OSError."""
     numbered = list(bad_lines)
     lines = [line.decode("utf-8", "backslashreplace") for _, line in numbered]
     redacted = redact("\n".join(lines)).split("\n") if lines else []
@@ -274,7 +275,7 @@ class _FileItems:
                 yield item
 
     def close(self) -> None:
-        """Write the bad lines; if no line was readable, write none: the file has another format."""
+        """Write the bad lines, unless all lines are bad, since the file then has another format."""
         if self.read or self.others:
             set_aside(self.path, self._source, self._waiting)
         self._waiting, self._bytes = [], 0

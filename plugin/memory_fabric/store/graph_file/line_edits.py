@@ -23,14 +23,14 @@ _SINCE = (
     "SELECT seq, id, kind, payload, inverse FROM operations WHERE seq > ? "
     "AND json_extract(provenance, '$.source') <> 'import' ORDER BY seq LIMIT ?"
 )
-# Maps each changed entity (by name) and changed relation to True if the mirrored file lacks it.
+# Each changed entity (by name) or relation; the value is True if the mirrored file lacks it.
 Touched = dict[str | Relation, bool]
 
 
 class Edits(NamedTuple):
-    """Lines to add to the file, to remove or to replace, in canonical form. `replaced` maps each
-    old line to its new line, or to b"" to remove it; `marks` maps each old line to the digest of
-    the file's form of that line. `seq` and `operation` are those of the last edit.
+    """Lines to add to the file, remove or replace, in canonical form. `replaced` maps an old line
+    to its new line (b"" to remove it); `marks` maps it to the digest of the line as it is in the
+    file. `seq` and `operation` are those of the last edit.
     """
 
     seq: int
@@ -116,17 +116,17 @@ def _touched_by(operations: list[tuple[Any, ...]]) -> Touched | None:
 
 
 def _names_in(removed: Mapping[str, Any]) -> list[str]:
-    """Return the entities in removed rows, including relations' ends, which may have no line."""
+    """Return the entities in removed rows and at relations' ends, which may have no other line."""
     names = [row["name"] for row in removed.get("entities", ())]
     names += [row["entity"] for row in removed.get("observations", ())]
     return names + [r[end] for r in removed.get("relations", ()) for end in ("from", "to")]
 
 
 def _saved_forms(saved: bytes, part: str | Relation) -> Iterator[tuple[bytes, bytes]]:
-    """Yield an item's agreed lines in canonical form, each with the digest of the file's line."""
+    """Yield (line in canonical form, digest of the line in the file) for an item's agreed lines."""
     if isinstance(part, Relation):
         beginning = b" " + exchange.line_of(part) + b"\n"
-    else:  # compare up to the key after the name
+    else:  # an entity's line begins with its name; the type and observations may differ
         whole = exchange.line_of(Entity(part, "", ()))
         beginning = b" " + whole[: whole.rindex(b'"entityType":') + len(b'"entityType":')]
     at = saved.find(beginning)

@@ -1,10 +1,10 @@
 """Merge changes that other programs made to a mirrored file into its database.
 
-A graph maps the digests of a file's lines to redacted lines; a line that is neither an entity nor a
-relation is empty. `before` is the last agreed state. Content that is neither in `before` nor in the
-change belongs to the database and is kept. Recent changes of the database are kept as well, because
-the other program may not have seen them; only digests of the changed parts are stored for this
-purpose. Times are seconds since 1970; this module reads neither files nor the clock.
+A graph maps the digests of a file's lines to the redacted lines, or to b"" for a line that is
+neither an entity nor a relation. `before` is the last agreed state. Only the file's differences
+from this state are applied, so all other content of the database is kept. Recent changes of the
+database are kept as well, because the other program may not have seen them; the database stores
+their digests. Times are seconds since 1970; this module reads neither files nor the clock.
 """
 
 import hashlib
@@ -22,21 +22,21 @@ from memory_fabric.store.write import create_operations, relation_object
 
 Lines = Mapping[bytes, bytes]
 Apply = Callable[[str, dict[str, Any]], Mapping[str, Any]]
-# The first and last time at which the database itself wrote a part (entity, text or relation).
+# When a change of a graph part (entity, observation or relation) was first and last written.
 Times = tuple[float, float]
 
 KEY = "mirror-recent"
 # The first argument of `digest_of` for an observation, and for a relation.
 SAID, RELATION = "said", "relation"
-# The maximum time, in seconds, between another program's reading and writing of a large file.
+# Seconds that another program is assumed to need at most between reading and writing a large file.
 WINDOW_S = 5.0
-# Seconds after which a removal that another program repeats after each of our writes is accepted.
+# Another program may repeatedly remove what we write. After these seconds, accept the removal.
 LONGEST_S = 60.0
 CHUNK = 500
 
 
 class Ours(NamedTuple):
-    """Digests of the database's own additions and removals that another program may not know."""
+    """Digests of the database's own additions and removals that another program may have missed."""
 
     added: frozenset[str] = frozenset()
     removed: frozenset[str] = frozenset()
@@ -49,7 +49,7 @@ class Recent(NamedTuple):
     removed: Mapping[str, Times] = {}
 
     def unknown_at(self, written_s: float) -> Ours:
-        """Return the changes that may be unknown to a program that wrote the file at this time."""
+        """Return the changes that a program may have missed if it wrote the file at this time."""
         young = ([p for p, at in changes.items() if _is_young(at, written_s)] for changes in self)
         return Ours(*map(frozenset, young))
 
@@ -80,7 +80,7 @@ def save(db: Database, recent: Recent) -> None:
 
 
 def digest_of(*part: str) -> str:
-    """Return the digest of (name, type), (SAID, name, text) or (RELATION, source, type, target)."""
+    """Digest a part: (name, type), (SAID, name, text) or (RELATION, source, type, target)."""
     return hashlib.blake2b(repr(part).encode(), digest_size=8).hexdigest()
 
 
@@ -105,8 +105,8 @@ def merge_changes(
     ours: Ours,
 ) -> bool:
     """Apply the difference between two graphs to the database, except for changes in `ours`; return
-    True if some were left out. `apply` runs one operation; `forewarn` is called before an entity is
-    deleted and restored. Entities that the file lacks remain while other rows refer to them.
+    True if any were left out. `apply` runs one operation; `forewarn` is called before an entity is
+    deleted and restored with other content. Entities still in use remain if the file lacks them.
     """
     differs = False
     were = [_item(line) for mark, line in before.items() if line and mark not in now]
@@ -145,7 +145,7 @@ def merge_changes(
 def _removed_since(
     db: Database, were: Sequence[Entity | Relation], stated: Sequence[Entity | Relation]
 ) -> frozenset[str]:
-    """Return the digests of parts that both graphs contain but that the database has removed."""
+    """Return the digests of parts in both graphs that are no longer in the database."""
     removed = parts_of(were)
     on_both_sides = removed & parts_of(stated) if removed else set()
     if not on_both_sides:
@@ -174,8 +174,8 @@ def _without_removed(entity: Entity, ends: set[str], ours: Ours) -> Entity | Non
 def _removed(
     were: Iterable[Entity | Relation], now: Iterable[bytes], ours: Ours
 ) -> tuple[list[str], dict[str, list[str]], list[Relation], bool]:
-    """Return names, observations by name, and relations of `were` that are not in the lines `now`
-    and were not added by the database itself; return True if the database added a missing one.
+    """Return names, observations by name, and relations of `were` that are not in the lines `now`,
+    except those in `ours.added`. The last value is True if there are such exceptions.
     """
     texts: dict[str, dict[str, None]] = {}
     relations, types = dict[Relation, None](), dict[str, str]()
@@ -203,8 +203,8 @@ def _removed(
 def _agree(
     db: Database, apply: Apply, stated: Entity, forewarn: Callable[[], object], ours: Ours
 ) -> bool:
-    """Give an entity the type and the order of observations that the file has, by deleting and
-    restoring it. Return False if the database has changed the type and keeps its own type.
+    """Delete an entity and restore it, if its type or order of observations differs from the file.
+    Return False if the database has changed the type, and so keeps its own type.
     """
     stored = _by_name(db, [stated]).get(stated.name)
     if stored is None:

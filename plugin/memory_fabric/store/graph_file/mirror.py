@@ -57,7 +57,7 @@ def open_mirrored(settings: Settings, report: Report) -> Memory:
             file_locations.save_served(home, path)
         except OSError as error:
             report(f"{home} cannot be written: {_reason_of(error)}")
-        # Back up now, since this process has no session at whose end a backup would be made.
+        # Back up now: this process has no session, at the end of which other backups are made.
         try:
             sync.backup_when_due(memory)
         except (OSError, sqlite3.Error) as error:
@@ -85,9 +85,9 @@ def home_of(home: str, path: str) -> str:
 
 class Mirror:
     """A served file and its state; `home` is the folder of its database. `behind` is True if the
-    file lacks changes, because it could not be written or was overwritten. `look_in_s` is the time
-    after a `write`, in seconds, until the file must be read again (0: not needed), because a
-    program that read the old file may still overwrite the new file with old content.
+    file lacks changes, because it could not be written or was overwritten. After a `write`, another
+    program that had read the old file may overwrite the new one: the file must be read again after
+    `look_in_s` seconds (0: not needed).
     """
 
     def __init__(self, path: str, home: str, report: Report) -> None:
@@ -108,13 +108,13 @@ class Mirror:
                 for other in filter(temporary.fullmatch, os.listdir(folder)):
                     os.unlink(os.path.join(folder, other))
         except OSError as error:
-            # Ignore the error: another process that can write to this folder will remove the files.
+            # Ignore the error: another process with access to the folder will remove the files.
             self._outwaited = isinstance(error, TimeoutError)
 
     def refresh(self, memory: BaseMemory) -> None:
-        """Merge other programs' changes to the file; without any, this costs one `stat`. Report a
-        file that is no longer readable. Raises StoreUnavailable if the file was never readable, or
-        for an error of the database.
+        """Merge other programs' changes to the file; if there are none, this costs one `stat`.
+        Report a file that is no longer readable. Raises StoreUnavailable if the file was never
+        readable, and for errors of the database.
         """
         try:
             if signature_of(self.path) != self._seen:
@@ -225,13 +225,15 @@ class Mirror:
     def _note_own(self, db: Database, before: Iterable[bytes], after: Iterable[bytes]) -> None:
         """Save our changes before writing them, because others may have read the old file."""
         if os.path.exists(self.path) and not os.access(self.path, os.W_OK):
-            # Raise the error here, because replacing a file succeeds even if the file is read-only.
+            # Check here, because `_written` replaces even a read-only file without an error.
             raise PermissionError("it is read-only")
         merge_external.save(db, merge_external.load(db).after(before, after, time.time()))
         self.look_in_s = merge_external.WINDOW_S
 
     def _written(self, content: bytes, state: State) -> Signature:
-        """Replace the file; return its signature, None if it changed before, UNSEEN if after."""
+        """Replace the file and return its signature. Return None if others changed it before, and
+        UNSEEN if they changed it just afterwards.
+        """
         still = lambda path: signature_of(path) == state.signature  # noqa: E731
         if not files.write_atomic(self.path, content, still=still):
             return None
@@ -240,7 +242,7 @@ class Mirror:
         return written if is_ours else agreed.UNSEEN
 
     def _agree(self, db: Database, signature: Signature, state: State) -> None:
-        # If others have changed the file since, this signature makes the next check read it again.
+        # If others changed the file meanwhile, `signature` is UNSEEN, so `refresh` reads it again.
         self._seen = signature
         agreed.agree(db, self.home, state._replace(signature=signature))
 
@@ -267,10 +269,10 @@ class Mirror:
     def _merge(
         self, memory: BaseMemory, db: Database, state: State | None, digest: str, stamp: Signature
     ) -> State:
-        """Apply others' changes; return the new state (`owed` if the file lacks our changes)."""
+        """Merge others' changes; return the state (`owed` is True if the file lacks our own)."""
         before = agreed.load_lines(self.home, state)
         now, bad = self._read_lines(before)
-        # Back up only once if a failed merge is repeated: a second copy would have less content.
+        # Do not back up again if a merge is repeated: it may already have deleted some content.
         if any(before.values()) and not any(now.values()) and not self._saved:
             copy = backup.create(db.path)
             self._saved = True
@@ -290,7 +292,7 @@ class Mirror:
             return result
 
         is_ahead = agreed.is_ahead(db, state)
-        # A removed line of a relation may have been the only line with the names of its ends.
+        # If a relation's line is removed, an entity that only this line named has no line left.
         lost = (line for mark, line in before.items() if line and mark not in now)
         has_lost = any(isinstance(exchange.read(line), Relation) for line in lost)
         ours = merge_external.load(db).unknown_at(stamp[1] / 1e9 if stamp else time.time())
@@ -305,8 +307,8 @@ class Mirror:
         after = state or agreed.NOTHING
         after = after._replace(digest=digest, owed=after.owed or differs)
         after = agreed.save_lines(self.home, after, now)
-        # The whole file must be written to remove bad lines, and also if both sides have changed,
-        # because operations alone then do not determine all lines.
+        # Rewrite the whole file to remove bad lines, and if both sides have changed, because the
+        # logged operations then do not show all differences from the file.
         return after._replace(length=0) if bad or is_ahead or has_lost else after
 
     def _read_lines(self, before: Marked) -> tuple[Marked, list[tuple[exchange.BadLine, bytes]]]:
@@ -350,8 +352,8 @@ def _reason_of(error: OSError) -> str:
 def _rendered(
     stored: Graph, present: Iterable[bytes], before: Marked, is_gone: Test
 ) -> tuple[list[bytes], Marked]:
-    """Return the new file's lines, and a map of their digests: the graph's lines in the database's
-    order, and other lines of `present`, before the graph if they were there, otherwise after it.
+    """Return the new file's lines, and a map of their digests. The graph has the database's order.
+    Other lines of `present` stay before the graph if they preceded it, and otherwise follow it.
     """
     plain = exchange.graph_lines(stored)
     other_forms: dict[bytes, bytes] = {}

@@ -15,7 +15,7 @@ from memory_fabric.store.schema import ACTIVE_CURRENT, CURRENT
 MAX_LISTED = 200
 _CANDIDATE = f"status = 'candidate' AND {CURRENT} AND scope <> 'local'"
 MISSING = "your word (--keep), or a note of the assistant with From: [id]"
-# SQL condition for notes with the user's trust, but without a quotation or action of the user.
+# SQL condition: notes whose trust is `user`, although no quotation or action of the user backs it.
 _WITHOUT_WORDS = (
     "trust = 'user' AND source = 'assistant' "
     "AND json_extract(body, '$.evidence.noted') IS NOT NULL "
@@ -46,7 +46,7 @@ def said_again(candidate: Record) -> int:
 
 
 def note_shown(memory: Memory, listed: Sequence[Record], now: str) -> None:
-    """Record that the session saw these candidates, so that repeating one does not confirm it."""
+    """Log that this session saw these candidates: repeating one afterwards does not confirm it."""
     session = memory.settings.session
     if not (session and listed and memory.settings.writes):
         return
@@ -56,7 +56,7 @@ def note_shown(memory: Memory, listed: Sequence[Record], now: str) -> None:
 
 def named(memory: Memory, text: str) -> Record:
     """Return the candidate whose id equals or ends with the text. Raises NotFound, BadInput."""
-    from memory_fabric.store.history import resolve  # imported late: not for a session's start
+    from memory_fabric.store.history import resolve  # imported late: not needed at session start
 
     record, _, _ = resolve.record_by_id(memory, text)
     if record.status != "candidate" or record.superseded_by or record.scope == "local":

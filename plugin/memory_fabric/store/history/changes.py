@@ -16,7 +16,7 @@ from memory_fabric.text import cut, one_line
 # The shortest part of an id that is accepted; displayed short ids have eight characters.
 MIN_ID_CHARS = 4
 MAX_PHRASE_CHARS = 200
-# The kind of the operation that begins a run over past sessions.
+# The kind of the first operation in a batch that reads past sessions.
 LEARN = "learn"
 # Fields of payloads that contain the name of an entity, or a list of names.
 _NAMES = frozenset(("name", "names", "entity", "entityName", "entityNames", "into", "from", "to"))
@@ -44,7 +44,7 @@ class Change(NamedTuple):
 
     @property
     def settles(self) -> bool:
-        """Return True if this only sets a staged record's trust; it is undone with the record."""
+        """Return True if this only sets a STAGED note's final trust. It is undone with the note."""
         former = former_records(self.inverse)
         return self.kind == "put_record" and any(STAGED in r.get("evidence", {}) for r in former)
 
@@ -56,13 +56,13 @@ def read(
     limit: int = -1,
     undone: frozenset[str] | None = None,
 ) -> list[Change]:
-    """Return matching operations, newest first; `undone`: ids of undone operations, if known."""
+    """Return matching operations, newest first. `undone` is the set of undone ids, if known."""
     if undone is None:
         ids_undone: set[str] = set()
         undos = "FROM operations WHERE kind = 'undo' ORDER BY seq DESC"
         query = f"SELECT id, json_extract(payload, '$.operation') {undos}"
         for id_, target in database.rows(query):
-            if id_ not in ids_undone:  # an undo counts unless it was undone itself
+            if id_ not in ids_undone:  # skip an undo that was itself undone
                 ids_undone.add(target)
         undone = frozenset(ids_undone)
     changes = []
@@ -91,7 +91,7 @@ def read_all(
 
 
 def newest_first(changes: Iterable[Change]) -> list[Change]:
-    """Sort by time, but keep each database's log order, because a queue may delay some changes."""
+    """Sort by time, but keep the order of each database's log, where queued changes come late."""
     stores: dict[str, list[Change]] = {}
     for change in sorted(changes, key=lambda change: change.seq, reverse=True):
         stores.setdefault(change.store, []).append(change)
@@ -114,8 +114,8 @@ def by_id(memory: Memory, text: str) -> Change:
 
 def together(memory: Memory, change: Change, *, is_named: bool = False) -> list[Change]:
     """Return the changes that are undone together with this one, newest first: the changes of its
-    batch, and all changes to statements that a note of the batch replaced. A change that the user
-    selected (`is_named`) from a run over past sessions is undone alone, unless it began the run.
+    batch, and all changes to statements that a note of the batch replaced. In a batch of `learn`, a
+    change that the user selected (`is_named`) is undone alone, unless it is the first of the batch.
     """
     batch = change.payload.get("batch")
     if not isinstance(batch, str) or not batch:
@@ -124,7 +124,7 @@ def together(memory: Memory, change: Change, *, is_named: bool = False) -> list[
     if is_named and change.kind != LEARN and any(c.kind == LEARN for c in changes):
         return [change]
     listed_ids = {c.id for c in changes}
-    # These changes deleted statements without a tombstone, because a note states the same.
+    # Deletions without a tombstone: a note of the batch replaces the deleted statements.
     said_better = [c for c in changes if c.kind == "forget" and c.payload.get("bury") is False]
     said_better = [c for c in said_better if not c.payload.get("moved_to")]
     replaced = [record for c in said_better for record in former_records(c.inverse)]
@@ -184,7 +184,7 @@ def _names(value: Any) -> Iterator[str]:
             yield from _names(part) if isinstance(part, Mapping) else ()
     if not isinstance(value, Mapping):
         return
-    # In a relation, `source` is an entity; elsewhere, `source` is the channel of a statement.
+    # Only in a relation is `source` an entity. Elsewhere, it says where a statement comes from.
     if "source" in value and "target" in value:
         yield from _texts([value["source"], value["target"]])
     for field, part in value.items():

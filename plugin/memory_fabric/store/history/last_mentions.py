@@ -8,7 +8,7 @@ from memory_fabric.models import CONFIRMED, OTHERS
 from memory_fabric.store.database import Database
 
 KINDS = ENTITY, RECORD = "entity", "record"
-# Condition for records that pruning may suggest: active, this user's, not pinned, ended or local.
+# Condition for records that pruning may suggest: active, valid, this user's, not pinned, not local.
 _PRUNABLE = (
     "status = 'active' AND pinned = 0 AND superseded_by = '' AND (valid_to = '' OR valid_to > ?) "
     f"AND scope <> 'local' AND source <> '{OTHERS}'"
@@ -39,10 +39,10 @@ _MENTIONS = f"""
 
 
 class AgedMemory(NamedTuple):
-    """An entity or record, the time of its last mention, and values that show if it changed. `kind`
-    is "entity" or "record"; `id` is set for records only. `newest` is the row number of an entity's
-    newest observation, or the count of sessions that stated a record; `linked` is the row number of
-    an entity's newest relation, and `relations` is the count of its relations.
+    """An entity or record (`kind`), the time of its last mention, and values that show if it
+    changed. For an entity, `newest` and `linked` are the row numbers of its newest observation and
+    relation, and `relations` counts its relations. For a record, `id` is set, and `newest` is the
+    number of sessions that stated the record.
     """
 
     kind: str
@@ -60,7 +60,7 @@ class AgedMemory(NamedTuple):
 
 
 class Mention(NamedTuple):
-    """The time of an entity's newest valid record of a type; True if such a record is pinned."""
+    """An entity's last mention in valid records of one type; `pinned` if one of them is pinned."""
 
     type: str
     at: str
@@ -68,13 +68,13 @@ class Mention(NamedTuple):
 
 
 def entities(db: Database, before: str) -> list[AgedMemory]:
-    """Return the entities last mentioned before a time, without texts and counts of relations."""
+    """Return entities last mentioned before `before`. Their texts and relation counts are unset."""
     rows = db.rows(f"{_ENTITIES} GROUP BY e.id HAVING last < ?", (before,))
     return [AgedMemory(ENTITY, db.kind, *row) for row in rows]
 
 
 def records(db: Database, before: str, now: str) -> list[AgedMemory]:
-    """Return the prunable records that were last stated before a time; their texts are unset."""
+    """Return records that pruning may suggest, last stated before `before`. Texts are unset."""
     rows = db.rows(f"{_RECORDS} WHERE at < ? AND {_PRUNABLE}", (before, now))
     return [AgedMemory(RECORD, db.kind, *row) for row in rows]
 

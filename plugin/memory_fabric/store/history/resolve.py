@@ -25,7 +25,9 @@ def looks_like_id(text: str) -> bool:
 
 
 def means_id(memory: Memory, text: str) -> bool:
-    """Return True if a text looks like an id, or is the end of a record's id but no entity name."""
+    """Return True if a text looks like an id. A short text must also be the end of a record's id,
+    and must not be an entity's name.
+    """
     if looks_like_id(text) or not _SHORT_ID.fullmatch(text):
         return looks_like_id(text)
     return not entities_meant(memory, text) and any(memory.find_records("id LIKE ?", ("%" + text,)))
@@ -37,7 +39,7 @@ def id_part(text: str) -> str:
 
 
 def record_by_id(memory: Memory, text: str) -> tuple[Record, list[str], str]:
-    """Return (record, sessions, store) for the end of a record's id. Raises NotFound, BadInput."""
+    """Return (record, its sessions, store) by the end of its id. Raises NotFound, BadInput."""
     ending = id_part(text)
     like, databases = ("id LIKE ?", ("%" + ending,)), memory.databases()
     pairs = ((pair, db.kind) for db in databases for pair in records.find(db.connection, *like))
@@ -78,7 +80,7 @@ def entities_meant(memory: Memory, text: str) -> list[tuple[str, str]]:
 
 
 def names_of(memory: Memory, text: str) -> set[str]:
-    """Return all names of the entities that a text denotes in any spelling, and the text itself."""
+    """Return the text, and all names and aliases of the entities that it names in any spelling."""
     names = {text}
     for database in memory.databases():
         names.update(e.name for e in graph.entities_by_key(database, [text]).values())
@@ -96,13 +98,13 @@ def aliases_of(database: Database, name: str) -> list[str]:
 
 
 def tiers_holding(memory: Memory, record_id: str) -> list[str]:
-    """Return the tiers that now contain a record: graph, queue, decisions.jsonl, MEMORY.md."""
+    """Return the places that now store a record: graph, queue, decisions.jsonl, MEMORY.md."""
     tiers = ["graph"] if memory.find_records("id = ?", (record_id,)) else []
     for folder in dict.fromkeys(memory.queue_folder(kind) for kind in ("project", "user")):
         try:
             waiting, _ = journal.queued(folder)
         except OSError:
-            continue  # the file is unreadable, or too large to be a queue
+            continue  # skip a queue that is unreadable or too large
         payloads = [line.get("payload") for line in waiting]
         changed = [p.get("record") for p in payloads if isinstance(p, dict)]
         if any(isinstance(r, dict) and r.get("id") == record_id for r in changed):

@@ -17,9 +17,9 @@ from memory_fabric.store.queries.conditions import chunks
 
 # The maximum number of operations read for one history; older operations are ignored.
 MAX_LOOKED_AT = 10_000
-# Search texts per query: SQLite refuses expressions nested deeper than a thousand levels.
+# Maximum number of texts per query: each nests the SQL deeper; SQLite allows a thousand levels.
 NEEDLES_AT_ONCE = 200
-# SQL condition: a run over past sessions (operations.learn) read the session; no hook ran in it.
+# SQL condition: the session ran without hooks and was only read later, by `learn`.
 _ONLY_LEARNED = (
     "(loaded_at = '' AND prompts = 0 AND id IN (SELECT json_extract(value, '$[0]') FROM meta "
     "WHERE key >= 'learned ' AND key < 'learned!' AND instr(key, ' session ') > 0 "
@@ -83,7 +83,7 @@ class EntityTrace(NamedTuple):
 
 
 class GraphRows(NamedTuple):
-    """The entities that a record created or found, and counts of its observations and relations."""
+    """A record's entities, new or known before, and counts of its observations and relations."""
 
     new: tuple[str, ...] = ()
     known: tuple[str, ...] = ()
@@ -131,7 +131,7 @@ def described(memory: Memory, change: Change) -> Change:
 
 
 def graph_rows(memory: Memory, record: Record, *, repeated: bool) -> GraphRows:
-    """Return a record's rows in the graph; a repeated record created no entities of its own."""
+    """Return a record's rows in the graph. If it repeats an earlier record, no entity is new."""
     for database in memory.databases():
         if database.row("SELECT 1 FROM records WHERE id = ?", (record.id,)) is None:
             continue
@@ -146,11 +146,11 @@ def graph_rows(memory: Memory, record: Record, *, repeated: bool) -> GraphRows:
 
 
 def injections_since(databases: Iterable[Database], since: str) -> list[tuple[str, str, str, str]]:
-    """Return (session, memory, channel, time) of main conversations' injections, except copies."""
+    """Return (session, memory, channel, time) of injections into main conversations, not copies."""
     query = (
         "SELECT i.session, i.memory, i.channel, i.created_at FROM injections AS i "
         "JOIN sessions AS s ON s.id = i.session WHERE i.agent = '' AND i.created_at >= ? "
-        # Injections copied to a fork are older than the fork, and are in its parent's transcript.
+        # Skip injections older than the session: a fork has copies of those into its parent.
         "AND i.created_at >= s.started_at ORDER BY i.created_at"
     )
     return [row for database in databases for row in database.rows(query, (since,))]
@@ -227,7 +227,7 @@ def _concerning(memory: Memory, name: str) -> list[Change]:
         ids = {id_ for db in databases for n in names for (id_,) in db.rows(_STATING, (n,))}
     concerned: dict[str, Change] = {}
     searched: set[str] = set()
-    while searched != names | ids:  # repeated, because a merge adds the entity's former names
+    while searched != names | ids:  # merges found add the entity's former names to the search
         searched, endings = names | ids, tuple(ids)
         patterns = [f'%"{_escaped(name)}"%' for name in sorted(names)]
         patterns += [f'%{_escaped(id_)}"%' for id_ in sorted(ids)]
@@ -265,7 +265,7 @@ def _of_record(memory: Memory, id_: str) -> tuple[Injection, ...]:
 
 def _of_entity(memory: Memory, name: str) -> tuple[Injection, ...]:
     key = f"graph:{name}"
-    if memory.domains is not None:  # the keys of observations could be of other domains
+    if memory.domains is not None:  # observations may be of other domains, so leave them out
         return _injections(memory, "memory = ?", key)
     where = "memory = ?1 OR substr(memory, 1, ?2) = ?1 || '#'"
     return _injections(memory, where, key, len(key) + 1)

@@ -52,7 +52,7 @@ def of_session(memory: Memory, session: str) -> list[Change]:
 
 
 def of_step(memory: Memory, name: str) -> list[Change]:
-    """Return the changes of `--step NAME` that are not undone, newest first. Raises NotFound."""
+    """Return the changes made with `--step NAME` and not undone, newest first. Raises NotFound."""
     listed = [change for change in changes.of_batch(memory, name) if not change.undone]
     if not listed:
         problem = f"No change was made with --step {name}, or it is undone already."
@@ -75,7 +75,7 @@ def prospect(change: Change) -> str:
 def undo(memory: Memory, chosen: Sequence[Change], provenance: Provenance) -> list[Undone]:
     """Undo the changes in the given order; return a result for each. Raises StoreUnavailable."""
     results = []
-    # An undo of changes from a batch gets its own batch, so that it can be undone as a whole.
+    # The undo of a batch gets a batch id of its own, so that this undo can be undone as a whole.
     batch = {"batch": ids.new_id()} if any(c.payload.get("batch") for c in chosen) else {}
     for change in chosen:
         because = prospect(change)
@@ -85,7 +85,7 @@ def undo(memory: Memory, chosen: Sequence[Change], provenance: Provenance) -> li
             by = provenance._replace(domain=change.by.get("domain") or provenance.domain)
             result = memory.write("undo", payload, by, store=change.store)
             because = "it waits in the queue" if result.get("queued") else ""
-        # Do not open the database if the undo was queued, because opening it may fail.
+        # If the undo was queued, the database probably cannot be opened, so do not try.
         database = None if because else memory.database(change.store, create=False)
         newest = database and database.row(_UNDO_OF, (change.id,))
         results.append(Undone(change, str(newest[0]) if newest else "", because))

@@ -1,5 +1,5 @@
 """The callers of the server's tools. The client sends the server only a call's id, so a hook saves
-which session and agent made the call (decision 0031), in a file, so that it opens no database.
+the session and agent of each call (decision 0031), in files, to avoid opening a database.
 """
 
 import os

@@ -1,13 +1,13 @@
 """Marker files by which `hooks/launch` decides, without Python, that a tool call needs no hook.
 
-Beside a database, the file `has-<kind>` exists while the database has records of that kind (KINDS).
-If no rule with `When:` applies to any call, `has-rules` is removed although rules exist, and the
-file `unbound-rules` stores a checksum of these rules: it is valid until a rule changes. In home,
-the file `launch/places/<folder>/@project` contains the project of a folder in which a session was
-launched. The launcher exits at once if it knows the folder's project and neither the project nor
-the user has a `has-<kind>` file. If the `@project` file is missing, one hook starts Python and
-writes the file. Any other missing file is created by the next change of the database, at the latest
-at a session's start.
+Next to a database, the file `has-<kind>` exists while the database has records of that kind
+(KINDS). There is one exception: if no rule with a `When:` condition applies to any tool call,
+`has-rules` is removed, and the file `unbound-rules` stores a checksum of these rules, valid until a
+rule changes. In the home folder, the file `launch/places/<folder>/@project` names the project of a
+folder in which a session was launched. The launcher exits at once if it finds this file, and
+neither the project nor the user has a `has-<kind>` file. If `@project` is missing, one hook starts
+Python and writes it. Other missing files are created by the next change of the database, at the
+latest at a session's start.
 """
 
 import os
@@ -21,8 +21,8 @@ from memory_fabric.store.schema import ACTIVE_CURRENT
 
 RULES, FIXES = "rules", "fixes"
 STATES = 2**61 - 1
-# The SQL condition for records of each kind, with a partial index (store/schema.sql). `main`
-# includes records that views hide because their domains are isolated.
+# The SQL condition for records of each kind, with a partial index (store/schema.sql).
+# `main.records` is the table itself; a temporary view `records` may hide rows of isolated domains.
 KINDS: Mapping[str, str] = {
     RULES: (
         f"instr(body, '\"when\"') > 0 AND type IN ({', '.join(map(repr, RULE_TYPES))}) "
@@ -31,7 +31,7 @@ KINDS: Mapping[str, str] = {
     FIXES: f"type = 'solution' AND {ACTIVE_CURRENT}",
 }
 _HELD = ", ".join(f"EXISTS (SELECT 1 FROM main.records WHERE {where})" for where in KINDS.values())
-# Stored instead of a project for a folder where memory may not be read, so that no hook is needed.
+# The content of `@project` for a folder where memory may not be read: tool calls need no hook.
 NO_PROJECT = "-"
 LAUNCH, PLACES, PLACE = "launch", "places", "@project"
 
@@ -43,8 +43,8 @@ def mark_path(database_path: str, kind: str) -> str:
 
 def update(connection: sqlite3.Connection, database_path: str) -> None:
     """Create or remove marker files to match the database, just before the caller's commit. The
-    write lock orders updates by several processes. Errors are ignored: a superfluous marker file
-    only costs a start of Python, and the next transaction creates a missing marker file.
+    database's write lock lets only one process do this at a time. Errors are ignored: a needless
+    file only makes the launcher start Python, and the next transaction creates a missing file.
     """
     try:
         held = connection.execute(f"SELECT {_HELD}").fetchone()
@@ -62,7 +62,7 @@ def update(connection: sqlite3.Connection, database_path: str) -> None:
 
 def note_unbound(connection: sqlite3.Connection, database_path: str, state: str) -> None:
     """Record that no rule with `When:` applies to any tool call, and remove the file `has-rules`.
-    If the rules' `state` (from `state_of_rules`, before they were read) has changed, record
+    `state` is what `state_of_rules` returned before the rules were read: if it differs now, do
     nothing. Call this within a transaction, so that no other process changes a rule meanwhile.
     """
     try:
@@ -82,14 +82,14 @@ def _is_noted_unbound(connection: sqlite3.Connection, database_path: str) -> boo
 
 
 def state_of_rules(connection: sqlite3.Connection) -> str:
-    """Return a checksum of the `When:` texts, which no file may contain; '' if unreadable."""
+    """Return a checksum of the rules' `When:` texts, to store instead of them; '' if unreadable."""
     texts = "SELECT seq, json_extract(body, '$.evidence.when') FROM main.records"
     try:
         rows = connection.execute(f"{texts} WHERE {KINDS[RULES]} ORDER BY seq").fetchall()
     except sqlite3.Error:
         return ""
     state = 0
-    for char in str(rows):  # zlib.crc32 would be slower, because of the import
+    for char in str(rows):  # importing zlib for its crc32 would be slower
         state = (state * 31 + ord(char)) % STATES
     return f"{__version__} {state:x}"  # another release may interpret the rules differently
 
@@ -99,7 +99,7 @@ def _unbound_path(database_path: str) -> str:
 
 
 def note_place(home: str, folder: str, project_id: str) -> None:
-    """Save the project of a launch folder in a file for the launcher, if the path is plain."""
+    """Save the project of a launch folder in a file for the launcher, if `is_plain(folder)`."""
     path, line = place_path(home, folder), f"{project_id}\n"
     try:
         if is_plain(folder) and os.path.isdir(home) and files.read_text(path) != line:
@@ -124,7 +124,7 @@ def is_plain(folder: str) -> bool:
 
 
 def forget_places(home: str) -> None:
-    """Remove the stored projects of all launch folders; later hooks store their folders' again."""
+    """Remove the stored projects of all launch folders. Later hooks store them again."""
     for folder, _, names in os.walk(os.path.join(home, LAUNCH), topdown=False):
         for name in names:
             _remove(os.path.join(folder, name))

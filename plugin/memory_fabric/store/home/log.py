@@ -1,8 +1,8 @@
-"""The hooks' log, notices for the user, and marks (empty files) that one event leaves for another.
+"""The hooks' log, notices for the user, and marks: empty files that inform later events.
 
-The log has one line per problem. A notice waits until an event can show it, and is shown once.
-Marks report failing tiers and lost or late prompts; they can be created even on a full disk. A
-failing tier is reported once, and reported again only if it has worked in between.
+The log has one line per problem. A notice waits until an event can show it, and is shown once. A
+mark says that a part of memory fails (e.g. the journal), or that a prompt was lost or late; it can
+be created even on a full disk. A failing part is reported again only if it worked in between.
 """
 
 import os
@@ -63,7 +63,7 @@ def note_late(places: Sequence[str], event: str, work: Sequence[str]) -> None:
 
 
 def late_events(folders: Iterable[str], work: Container[str] = ()) -> dict[str, int]:
-    """Count, by name, events in these logs that timed out, or only those that left this `work`."""
+    """Count timed-out events in these logs by name; with `work`, only if they left it undone."""
     counts: dict[str, int] = {}
     for path in (os.path.join(folder, LOG_NAME + end) for folder in folders for end in ("", ".1")):
         try:
@@ -147,7 +147,7 @@ def take(home: str, place: str = "") -> list[str]:
 
 def is_first_time(home: str, name: str) -> bool:
     """Return True for the first call with this `name` in this home."""
-    # If the mark cannot be created, return False: otherwise every start would show the notice.
+    # If the mark cannot be created, return False: every start would show the notice otherwise.
     return _make_mark(name, (home,), os.O_CREAT | os.O_EXCL | os.O_WRONLY) is True
 
 
@@ -169,12 +169,12 @@ def take_mark(mark: str, places: Sequence[str]) -> bool:
 
 
 def notice_of_failures(failures: Sequence[str], settings: Settings, event_name: str) -> str:
-    """Return a notice of unreported failures, and of the first late prompt; '' if there is none."""
+    """Return a notice of new failures, and of the first prompt that missed its memories; or ''."""
     from memory_fabric.redaction.redact import without_secrets  # imported late: failures are rare
 
     places = (settings.home, settings.data_dir)
     late = ""
-    if event_name == "Stop":  # Stop has tried all tiers, so tiers without failure work again
+    if event_name == "Stop":  # every part was used by now, so those that did not fail work again
         failing = {PREFIX + _kind_of(failure) for failure in failures}
         for folder in _mark_folders(places):
             marked = {name for name in files.names_in(folder) if name.startswith(PREFIX)}
@@ -182,7 +182,7 @@ def notice_of_failures(failures: Sequence[str], settings: Settings, event_name: 
                 take_mark(name, [os.path.dirname(folder)])
         is_late = take_mark(UNTOLD_PROMPT, places) and is_first_time(places[0], "out-of-time")
         late = LATE_NOTICE if is_late else ""
-    # At a prompt, any failure except a refusal may be temporary; a later event will report it.
+    # At a prompt, report only a refusal to store. Other failures may pass, or are reported later.
     by_kind: dict[str, str] = {}
     for failure in failures:
         kind = _kind_of(failure)

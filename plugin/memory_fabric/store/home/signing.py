@@ -17,7 +17,7 @@ def key_of(home: str) -> bytes:
     path = os.path.join(home, KEY)
     if key := _read(path):
         return key
-    # Creating the key, which is done once, may exceed the event's time: the queue needs the key.
+    # Ignore the event's time limit: without the key, which is created only once, no queue works.
     with deadline.running(deadline.Deadline()), files.Locked(path + ".lock", timeout_s=1.0):
         key = _read(path)
         if not key:
@@ -43,7 +43,7 @@ def signature(line: Mapping[str, Any], key: bytes) -> str:
 
 
 class ListSignature:
-    """The signature of a line `{NAME: [items]}`, equal to `signature`'s, computed item by item."""
+    """Computes the `signature` of a line `{name: [items]}` item by item, without the whole list."""
 
     def __init__(self, name: str, key: bytes) -> None:
         import hmac  # imported late, as in `signature`

@@ -1,6 +1,6 @@
 """Settings in home: config.toml and switches.json, which are read again after each change. If
-config.toml is invalid, memory is off if the file might isolate domains; otherwise, its switches
-that turn something off still apply.
+config.toml is invalid, only its switches that turn something off apply. If the file might also
+isolate a domain (hide its memories elsewhere), all memory is off.
 """
 
 import os
@@ -23,7 +23,7 @@ FOR_EVER = "9999"
 
 
 class ConfigFile(NamedTuple):
-    """The valid tables and the error of config.toml; `closed`: memory is off to isolate domains."""
+    """The valid tables and the error of config.toml. If `closed`, memory is off (see above)."""
 
     table: Mapping[str, Any] = {}
     error: str = ""
@@ -64,14 +64,14 @@ def read_file(home: str) -> ConfigFile:
     try:
         text = files.read_text(path) or ""
     except (OSError, ValueError):
-        text = None  # an unreadable file may isolate any domain, so memory is off
+        text = None  # memory is off, as the unreadable file might isolate domains
     if text is None or config.may_isolate(text):
         return ConfigFile(dict.fromkeys(PARTS, False), why, closed=True)
     return ConfigFile(config.switches_in(text), why)
 
 
 def state(home: str, project_id: str) -> dict[str, bool]:
-    """Map reading, writing and notes to True if the global and the project's switch are both on."""
+    """Return which of reading, writing and notes are on, both globally and in the project."""
     tables = _tables(home, EVERYWHERE, project_id)
     return {p: all(table.get(p) is not False for table in tables) for p in (*PARTS, NOTES)}
 

@@ -11,7 +11,7 @@ from memory_fabric.store.operations import kind, restore, rows, tombstones
 from memory_fabric.store.operations.kind import Kind, Result, Steps, step
 from memory_fabric.text import many
 
-# Makes an entity this user's own if only other members of a team have stated it so far.
+# Turns an entity that only other members of a team have stated so far into this user's own.
 _TAKE_OVER = (
     "UPDATE entities SET said_by = '', type = ?, domain = ?, created_at = ? "
     "WHERE id = ? AND said_by <> ''"
@@ -20,7 +20,7 @@ _TAKE_OVER = (
 
 def create_entities(c: Connection, payload: Payload, by: Provenance) -> Result:
     """Create entities with their observations. An existing entity gets the observations that it
-    lacks; with `apart`, an observation that only another domain contains counts as missing.
+    lacks; with `apart`, also those that only other domains contain.
     """
     created, merged = [], []
     statement = _Statement(c, payload, by)
@@ -45,7 +45,7 @@ def create_entities(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def create_relations(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Create relations; an entity missing at an end is created with the vocabulary's type."""
+    """Create relations, and the entities missing at their ends with a type from `type_of_end`."""
     statement = _Statement(c, payload, by)
     wanted, ids, ends = statement.with_ends(payload["relations"])
     edges = [(ids[item["from"]], item["relationType"], ids[item["to"]]) for item in wanted]
@@ -90,7 +90,7 @@ def add_observations(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 class _Statement:
     """The effects of one operation: new rows, changed rows, and the inverse of both. `only` is the
-    one domain that the operation may change, if its payload has `apart`; else None.
+    caller's domain if no other may be changed (the payload has `apart`); otherwise None.
     """
 
     def __init__(self, c: Connection, payload: Payload, by: Provenance) -> None:
@@ -113,8 +113,8 @@ class _Statement:
         return added
 
     def with_ends(self, items: Sequence[Payload]) -> tuple[list[Any], dict[str, int], list[str]]:
-        """Create the entities that are missing at the ends of relations. Returns the relations
-        whose ends are not forgotten, all row numbers by name, and the created names.
+        """Create the entities that are missing at the ends of relations. Return the relations to
+        create (no end was forgotten), all row numbers by name, and the names of the new entities.
         """
         ids = rows.entity_ids(self._c, [item[end] for item in items for end in ("from", "to")])
         wanted, created = [], []
@@ -130,7 +130,7 @@ class _Statement:
         return wanted, ids, created
 
     def detach(self, entity: int, texts: Iterable[str] = ()) -> None:
-        """Detach an entity and these observations from records: this operation states them."""
+        """Make an entity and observations independent of records: now they are stated directly."""
         c, only, mine = self._c, self.only or "", rows.nothing()
         of_records = "e.id = ?1 AND e.record <> '' AND (?2 = '' OR e.domain = ?2)"
         mine["entities"] = rows.entities(c, of_records, (entity, only))
@@ -141,7 +141,7 @@ class _Statement:
         self._detach(mine)
 
     def detach_relation(self, relation: Payload) -> None:
-        """Detach a relation from its record, because this operation states the relation."""
+        """Make a relation independent of its record, because it is now stated directly."""
         of_records = [row for row in rows.relation_of(self._c, relation) if row["record"]]
         of_records = [row for row in of_records if not self.only or row["domain"] == self.only]
         self._detach(rows.nothing() | {"relations": of_records})
@@ -153,7 +153,7 @@ class _Statement:
             self._detached += [restore.group(table, after, before) for after, before in changed]
 
     def finished(self, result: dict[str, Any], *inverse: dict[str, Any]) -> Result:
-        """Return the result, which lists refused names as `forgotten`, and the whole inverse."""
+        """Return the result, whose `forgotten` lists refused names, and the complete inverse."""
         if self.guard.forgotten:
             result["forgotten"] = list(self.guard.forgotten)
         return result, [*inverse, *restore.op(self._detached), *tombstones.op(self.guard.lifted)]

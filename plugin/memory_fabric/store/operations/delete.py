@@ -64,9 +64,9 @@ def delete_relations(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 def forget(c: Connection, payload: Payload, by: Provenance) -> Result:
     """Forget entities, observations, turns, and records with the graph rows that they added. An
-    undo restores everything except turns, whose text no operation contains. Content that is stated
-    again later is stored again, but replaying an older statement does not restore it. With `only`,
-    other domains are unaffected.
+    undo restores everything except turns, because operations do not contain their text. Content
+    that is stated again later is stored again, but an older statement that is replayed is not. With
+    `only`, other domains are unaffected.
     """
     result, inverse = _forget_records(c, payload, by)
     only = payload.get("only")
@@ -98,8 +98,8 @@ def forget(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def _forget_records(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Delete records and their graph rows, and reopen the records that they superseded. The inverse
-    does not restore local records. If `bury` is False, no tombstone is set.
+    """Delete records and their graph rows; the records that they superseded become valid again. The
+    inverse does not restore records of scope `local`. If `bury` is False, set no tombstones.
     """
     undo, touched, buried = list[dict[str, Any]](), list[str](), list[list[Any]]()
     links: list[remember.Link] = []
@@ -120,7 +120,7 @@ def _forget_records(c: Connection, payload: Payload, by: Provenance) -> Result:
         if bury and not any(record.scope == "local" for record, _ in stored):
             key = remember.key_sum(stored[-1][0]) if stored else 0
             buried += tombstones.put(c, id_, key, by.at)
-    # In reverse order, because a row stated by two of the records was deleted with the second one.
+    # Undo in reverse order: a row of two deleted records was deleted with the second of them.
     inverse = [*tombstones.op([], buried), *undo[::-1], *remember.links_back(links)]
     return {"deleted": count, "touched": touched}, inverse
 
@@ -135,7 +135,7 @@ def _delete(c: Connection, table: str, matches: Sequence[rows.Row], only: Domain
 
 
 def _leave_to_others(c: Connection, removed: rows.Rows, only: Domains) -> list[restore.Group]:
-    """Attribute rows to records of other domains that also state them; return the undo's groups."""
+    """Hand rows over to records of other domains that also state them; return groups to undo it."""
     groups: list[restore.Group] = []
     domain = "SELECT domain FROM records WHERE id = ?"
     for table in ("observations", "relations") if only is not None else ():

@@ -1,4 +1,4 @@
-"""Kinds of operation: their class, checks of payloads that anyone may have edited, phrases."""
+"""The class `Kind` of operations, checks of payloads (anyone may have edited them), and phrases."""
 
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,17 +16,19 @@ Check = Callable[[Any], bool]
 
 
 class Kind(NamedTuple):
-    """One kind of operation. `shape` has the shapes of the payload's fields, in the format that
-    `fits` accepts. `apply` runs inside the transaction of `write`, with a redacted payload of that
-    shape. It returns a result and an inverse: steps `{"kind", "payload"}` that, applied in order,
-    restore the former state. `touched` in a result lists entities that may have become orphans.
+    """One kind of operation. `shape` describes the payload's fields, in the format of `fits`.
+    `apply` runs inside the transaction of `write`, with a redacted payload of this shape. It
+    returns a result and an inverse: steps `{"kind", "payload"}` that restore the former state if
+    applied in order. `touched` in the result lists entities that may have become orphans.
     `describe` returns a phrase for a payload and its inverse. `derive`, if given, returns the
-    inverse for a payload whose content was all new. If `is_logged` is False, the operation may not
-    be a step of an inverse either. A kind with `items` changes each entity in the database that
-    contains it; other kinds change only one database. `items` has the field with the payload's
-    list, and the fields of an item that contain names of entities; `answers` has the field with the
-    result's list, and the fields that identify an item. A kind whose shape has `apart` adds only to
-    the caller's domain; a kind whose shape has `only` deletes only in the domains listed there.
+    inverse for a payload that was all new. With `is_logged=False`, an operation is not logged, and
+    may not be a step of an inverse.
+
+    With `items`, each item of the payload changes the database that contains its entities;
+    otherwise, an operation changes only one database. `items` has the field of the payload's list,
+    and an item's fields with names of entities. `answers` has the field of the result's list, and
+    the fields that identify an item. If a shape has `apart`, the kind adds only to the caller's
+    domain; if it has `only`, the kind deletes only in the domains listed there.
     """
 
     shape: Payload
@@ -56,7 +58,7 @@ def fits(value: Any, shape: Any) -> bool:
 
 
 def options(**shapes: Any) -> dict[str, Check]:
-    """Return checks for optional fields: a value may be None; otherwise it must have the shape."""
+    """Return a check for each optional field: its value is None or has the given shape."""
 
     def optional(shape: Any) -> Check:
         return lambda value: value is None or fits(value, shape)
@@ -104,7 +106,7 @@ def counted(observations: int, relations: int = 0) -> str:
 
 
 def parts_of(inverse: Iterable[Payload], kind: str, field: str) -> list[Any]:
-    """Return the items of one payload field in all steps of this kind in an inverse."""
+    """Collect the items of the payload field `field` from all steps of this kind in an inverse."""
     return [item for s in inverse if s["kind"] == kind for item in s["payload"][field]]
 
 

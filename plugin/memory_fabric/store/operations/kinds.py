@@ -1,5 +1,5 @@
-"""The table of all kinds of operations, and its uses: checks, undo, stored inverses. An inverse
-that can be derived from its payload is not stored: such inverses took a sixth of a large database.
+"""The table of all kinds of operations, payload checks, undo, and the storage of inverses. Inverses
+that can be derived from their payload are not stored, which saves a sixth of a large database.
 """
 
 import json
@@ -21,8 +21,8 @@ from memory_fabric.store.operations import (
 )
 from memory_fabric.store.operations.kind import Kind, Result, Steps, fits, options
 
-# Stored in place of an inverse that can be derived from the payload. It contains no letters, so
-# that a purge of certain words cannot damage it.
+# Stored in place of an inverse that can be derived from the payload. It has no letters, so that no
+# word that a purge replaces can match it.
 FOLLOWS = "[[]]"
 
 

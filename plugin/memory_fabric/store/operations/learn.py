@@ -23,7 +23,7 @@ _ERASED_IN = "EXISTS (SELECT 1 FROM episodes WHERE session = ?1 AND instr(text, 
 
 
 def add_episodes(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Add turns, unless they are known by uuid or forgotten; `batch` is the run's id, if any."""
+    """Add turns whose uuid is new and not forgotten. `batch` is the id of a `learn` run, if any."""
     added = []
     for item in payload["episodes"]:
         if tombstones.is_set(c, tombstones.of_turn(item["id"])):
@@ -42,8 +42,8 @@ def learn(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def unlearn(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Delete a run's turns, and reset its sessions so that they can be read again. Turns and
-    sessions from which a purge erased words are kept. This operation has no inverse.
+    """Delete a run's turns, and let its sessions be read again. Keep turns and sessions from which
+    a purge erased words, because reading these again would restore the words. No inverse.
     """
     deleted, first, last = 0, _key(payload["batch"], ""), f"learned {payload['batch']}!"
     of_run = "FROM meta WHERE key >= ? AND key < ?"
@@ -58,7 +58,7 @@ def unlearn(c: Connection, payload: Payload, by: Provenance) -> Result:
         c.execute(_FINISH, (OPEN + session,))
         where = f"id = ?1 AND NOT {_ERASED_IN}"
         if offset == UNKNOWN:
-            # If the session went on after the run, its row is kept: its own hooks update it.
+            # Keep the row of a session that went on after the run: the session's hooks update it.
             unused = f"{where} AND loaded_at = '' AND prompts = 0"
             c.execute(f"DELETE FROM sessions WHERE {unused}", (session, ERASED))
         else:

@@ -84,7 +84,7 @@ def merge(c: Connection, payload: Payload, by: Provenance) -> Result:
     aliases = [pair for row in out for pair in row["aliases"]]
     aliases += [[name_key(name), name] for name in names]
     unique = list({pair[0]: pair for pair in reversed(aliases)}.values())[::-1]
-    # The merged entity counts as this user's, or as stated without a record, if one of them does.
+    # If any entity is this user's own, or has no record, the same is true of the merged entity.
     origin = {f: out[0][f] if all(row[f] for row in out) else "" for f in ("record", "said_by")}
     groups = [
         restore.group("entities", out, [out[0] | origin | {"aliases": unique}]),
@@ -133,14 +133,14 @@ def _relations(c: Connection, into: str, names: Sequence[str]) -> list[restore.G
 def _moved(
     table: str, some: Iterable[Row], moved: Callable[[Row], Row], content: Sequence[str]
 ) -> list[restore.Group]:
-    """Return groups that replace rows by their merged form; rows of equal `content` become one."""
+    """Return groups that move rows to the merged entity; rows of equal `content` become one."""
     alike: dict[tuple[Any, ...], list[Row]] = {}
     for row in sorted(some, key=lambda row: int(row["id"])):
         now = moved(row)
         alike.setdefault(tuple(now[name] for name in content), []).append(row)
     groups = []
     for same in alike.values():
-        # This user's rows come first; preferably, one that already has the target's form is kept.
+        # Keep a row of this user, if any, and preferably one that already belongs to the target.
         same.sort(key=_is_of_others)
         own = [row for row in same if not _is_of_others(row)] or same
         first = next((row for row in own if moved(row) == row), own[0])

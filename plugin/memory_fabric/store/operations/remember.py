@@ -4,10 +4,10 @@ An active record that is not local also adds its text to its entities (BR-11). G
 record added have the record's id. They are deleted with the record, unless another record states
 the same content, or the user stated the content directly.
 
-A link is `{"id", "by", "at", "was": {"by", "at"}}`: the record `by` supersedes the record `id` at
-this time (if both are empty, `id` is reopened), and `was` is the former state of `id`. A link is
-set only if `id` is still in the state `was`. So repeating an operation has no effect, and a record
-that another operation has superseded in the meantime is not changed.
+A link `{"id", "by", "at", "was": {"by", "at"}}` makes the record `by` supersede the record `id` at
+the time `at`. If `by` and `at` are empty, `id` becomes valid again. `was` is the former state of
+`id`: the link is set only if `id` is still in this state. So repeating an operation has no effect,
+and a record that another operation has superseded in the meantime is not changed.
 """
 
 from collections.abc import Iterable, Sequence
@@ -26,20 +26,20 @@ from memory_fabric.text import same_form
 Link = dict[str, Any]
 
 OPEN = {"by": "", "at": ""}
-# Added to a checksum, so that a text's key is larger than any CRC-32. 0 is the key for no text.
+# Added to a text's checksum: keys of texts are neither 0 (no text) nor in the range of a CRC-32.
 _OF_TEXTS = 1 << 32
-# Keys of evidence that change when the user keeps (confirms) a record; fields that users edit.
+# For descriptions: evidence that changes if the user confirms a record, and fields that users edit.
 _KEPT = {models.CONFIRMED, models.CONTRADICTS}
 _CHANGED_BY_PEOPLE = ("type", "scope", "why", "status")
 
 
 def remember(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Store a record and its graph rows; a repetition only strengthens the known record. The result
-    has `record` as stored (None if it was forgotten earlier), and `repeated`. A candidate becomes
-    active when a second session states it, unless the second statement is only from a prompt or an
-    `echo` of an earlier one. A forgotten record returns only if the user states it again later.
-    Records listed in `supersedes` are superseded if `models.may_close` allows this. With `past`,
-    the record is from an old session and may be stored again after an undo.
+    """Store a record and its graph rows; a repetition only strengthens the record that it repeats.
+    The result has `record` as stored (None if it was forgotten earlier), and `repeated`. A
+    candidate becomes active when a second session states it, but not if it does so only in a
+    prompt, or as an `echo` of an earlier statement. A forgotten record returns only if the user
+    states it again later. Records listed in `supersedes` are superseded if `models.may_close`
+    permits. `past` marks a record from an old session, which may be stored again after an undo.
     """
     new = records.from_object(payload["record"])
     # A shared journal may have contained this record, which was then stored as another user's.
@@ -49,8 +49,8 @@ def remember(c: Connection, payload: Payload, by: Provenance) -> Result:
         result, inverse = _repeated(c, new, *repeated, echo=payload.get("echo") is True)
     elif is_forgotten(c, new):
         return {"record": None, "repeated": False}, []
-    # If a record with this text was superseded, a statement from an earlier time, read only now,
-    # repeats that record. A statement from a later time makes a new record.
+    # If a record with this text was superseded, a statement made before that but read only now
+    # repeats that record. A statement made later becomes a new record.
     elif closed := _with_same_text(c, new, "superseded_by <> '' AND valid_to > ?", stated_at(new)):
         result, inverse = _result(closed[0], repeated=True), []
     else:
@@ -68,14 +68,14 @@ def remember(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def _repeated(c: Connection, new: Record, old: Record, seen: list[str], *, echo: bool) -> Result:
-    # A program must strengthen neither its own statement by repeating it nor a more trusted one.
+    # A program cannot strengthen its own statement by repeating it, nor a more trusted statement.
     is_own = (old.source, old.agent) == (models.INGEST, new.agent)
     is_own = is_own and new.session in ("", old.session)
     weaker = new.source == models.INGEST and (is_own or _rank(new) < _rank(old))
     echo = echo or weaker
     sessions = seen if echo else list(dict.fromkeys([*seen, new.session]))
-    # Without a session id, this may be the same statement read twice. A statement found only in a
-    # prompt stays a candidate until the user or a note confirms it, however often it is repeated.
+    # A repetition without a session id may be the same statement, read twice. A repetition in a
+    # prompt alone never makes a candidate active: only the user or a note can confirm it.
     second = len(sessions) > len(seen) and bool(new.session) and models.PROMPT not in new.evidence
     stored = old if weaker else _strengthened(old, new, second)
     if not echo:
@@ -98,7 +98,7 @@ def put_record(c: Connection, payload: Payload, by: Provenance) -> Result:
         return {"record": None, "repeated": False}, []
     before = records.find(c, "id = ?", (record.id,))
     old, seen = before[0] if before else (None, [])
-    # Other operations set and remove links; only a deleted record is stored with its own link.
+    # Keep a stored record's link to its successor; only a deleted record gets the payload's link.
     if old is not None:
         record = record._replace(superseded_by=old.superseded_by, valid_to=old.valid_to)
     elif record.superseded_by and not _exists(c, record.superseded_by):
@@ -118,9 +118,9 @@ def supersede(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def _close(c: Connection, new: Record, stored: Record, ids: Iterable[str]) -> list[Link]:
-    """Supersede the records that `new` may supersede; return the links that were set. `stored` is
-    `new` itself, or the older record that `new` repeats. The permission depends on the trust of
-    `new`; it is checked again here, within the transaction.
+    """Supersede the records `ids`, if `new` may supersede them; return the links that were set.
+    Their successor is `stored`: `new` itself, or the older record that `new` repeats. The
+    permission depends on the trust of `new`; it is checked again here, within the transaction.
     """
     if stored.status != "active":
         return []
@@ -163,8 +163,8 @@ def _exists(c: Connection, id_: str) -> bool:
 def _replace(
     c: Connection, old: Record | None, new: Record, sessions: list[str], put: Any = None
 ) -> tuple[Any, Steps]:
-    """Store the record's row, and replace its graph rows by new rows, or by `put` (rows, author).
-    Return the former graph rows (None if unchanged), and the steps that reverse the other changes.
+    """Store a record's row, and replace its graph rows by new ones, or by `put` (rows, provenance).
+    Return the former graph rows (None if unchanged), and the steps that reverse other changes.
     """
     if old is not None and put is None and _graph_part(old) == _graph_part(new):
         records.put(c, new, sessions)
@@ -215,7 +215,7 @@ def _add_to_graph(c: Connection, record: Record) -> list[list[Any]]:
 
 
 def remove_from_graph(c: Connection, record: Record) -> rows.Rows:
-    """Return all graph rows that a record states; delete those that no other record states."""
+    """Delete a record's graph rows, unless other sources state them too; return all its rows."""
     claimed = rows.claimed(c, record.id)
     c.execute("DELETE FROM claims WHERE record = ?", (record.id,))
     for table in ("observations", "relations", "entities"):
@@ -240,7 +240,7 @@ def _said_by(record: Record) -> Provenance:
 
 
 def restate(c: Connection, record: Record, seen_in: list[str]) -> Steps:
-    """Store a record's graph rows again after a name changed its meaning. Return the inverse."""
+    """Store a record's graph rows again after an alias was removed. Return the inverse."""
     lifted = remove_from_graph(c, record)
     return [put_op(record, seen_in, lifted), *tombstones.op(_add_to_graph(c, record))]
 
@@ -252,8 +252,8 @@ def names_of(record: Record) -> list[str]:
 
 
 def _same(c: Connection, new: Record) -> records.Stored | None:
-    """Return the record that the new record repeats: one with its id, or with its text and scope. A
-    question does not count as a repetition of its answer, nor a failure of a success. Another
+    """Return the record that the new record repeats: one with the same id, or the same text and
+    scope. A question does not repeat its answer, and a failure does not repeat a success. Another
     user's record is never repeated, because the new record must be stored as this user's own.
     """
     for old, seen in records.find(c, "id = ?", (new.id,)):
@@ -275,7 +275,7 @@ def _rank(record: Record) -> int:
 
 
 def _strengthened(old: Record, new: Record, second_sighting: bool) -> Record:
-    # If a sentence is read again, entities learned in the meantime must not raise its confidence.
+    # Reading the same sentence again adds no confidence, even if it now names more entities.
     same = (old.source, old.why, old.alternatives) == (new.source, new.why, new.alternatives)
     quotes = models.QUOTATION in new.evidence.keys() - old.evidence.keys()  # the quotation is new
     adds_nothing = bool(old.session) and old.session == new.session and same and not quotes
@@ -288,7 +288,7 @@ def _strengthened(old: Record, new: Record, second_sighting: bool) -> Record:
         names = {entity.name for entity in old.entities}
         entities = (*old.entities, *(e for e in new.entities if e.name not in names))
         relations = tuple(dict.fromkeys((*old.relations, *new.relations)))
-    # A less trusted statement adds no text, which would be read with the trust of the record.
+    # A less trusted statement adds no text, as the text would seem to have the record's trust.
     adds = _rank(new) >= _rank(old)
     return old._replace(
         confidence=confidence,
@@ -304,7 +304,7 @@ def _strengthened(old: Record, new: Record, second_sighting: bool) -> Record:
 
 
 def _with_stated(old: Record, new: Record) -> dict[str, Any]:
-    """Return the record's evidence with that of its repetition, unless that is less trusted."""
+    """Add the evidence of a repetition to the record's, unless the repetition is less trusted."""
     evidence, times = dict(old.evidence), new.evidence.get(models.AGAIN)
     if old.status == "candidate" and isinstance(times, int):
         return evidence | {models.AGAIN: times}
@@ -339,7 +339,7 @@ def _result(record: Record, *, repeated: bool) -> dict[str, Any]:
 
 
 def put_op(record: Record, seen: list[str], lifted: Any) -> dict[str, Any]:
-    """Return the step that stores the record in this state, with the graph rows `lifted`."""
+    """Return the step that brings a record back to this state, with its former graph rows."""
     return step("put_record", record=records.as_object(record), seen_in=seen, rows=lifted)
 
 

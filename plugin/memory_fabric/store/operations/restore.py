@@ -53,9 +53,9 @@ def replace_rows(c: Connection, payload: Payload, by: Provenance) -> Result:
 def put_back(
     c: Connection, removed: Payload, by: Provenance, *, claim_again: bool = False
 ) -> tuple[Rows, list[Group]]:
-    """Insert deleted rows again, with their old row numbers if these are free, except rows whose
-    entity is missing. With `claim_again`, existing rows are attributed to their former record
-    again. Returns the inserted rows, and the groups with which `replace` can undo the other
+    """Insert deleted rows again, with their old row numbers if these are free. Skip rows whose
+    entity is missing. With `claim_again`, an existing row is attributed to the record that it
+    belonged to before. Return the inserted rows, and groups with which `replace` can undo the other
     changes.
     """
     new, changed = rows.nothing(), []
@@ -67,7 +67,7 @@ def put_back(
                 continue
             if existing := _like(c, table, row, ends):
                 [before] = existing
-                # An observation without a record was stated directly, so it gets no record.
+                # An observation without a record was stated directly; do not attribute it to one.
                 has_source = before["record"] or table == "entities"
                 if claim_again and has_source and before["record"] != row["record"]:
                     rows.hand_to(c, group(table, existing, ())["out"], row["record"], row["domain"])
@@ -85,8 +85,8 @@ def put_back(
 
 
 def replace(c: Connection, groups: Sequence[Payload], by: Provenance) -> list[Group]:
-    """Replace the rows `out` of each group with its rows `in`, if all rows in `out` exist; return
-    the groups that undo this. An entity that is only in `out` is deleted if nothing refers to it.
+    """In each group, replace the rows `out` by the rows `in`, if all rows in `out` exist. Delete an
+    entity that is only in `out` if nothing refers to it. Return the groups that reverse this.
     """
     fitting = [(live, group) for group in groups if (live := _live(c, group["out"])) is not None]
     for live, _ in fitting:
@@ -180,7 +180,7 @@ def _named(side: Payload, name: str) -> Row:
 
 
 def _incoming(live: Rows, change: Payload) -> Rows:
-    """Return the rows to insert; the first observation and first relation get current claims."""
+    """Return the rows to insert. The first of a table gets the records that the old row now has."""
     incoming = rows.nothing()
     for table in ("observations", "relations"):
         incoming[table] = [dict(row) for row in change["in"].get(table) or ()]
@@ -206,7 +206,7 @@ def _like(c: Connection, table: str, row: Payload, ends: Sequence[Any]) -> list[
 
 
 def _stamped(c: Connection, row: Payload, by: Provenance) -> Row | None:
-    """Return the complete row, without deleted records; None if all its records are forgotten."""
+    """Complete a row, without ids of deleted records; return None if its records were forgotten."""
 
     def is_record(id_: str) -> bool:
         return c.execute("SELECT 1 FROM records WHERE id = ?", (id_,)).fetchone() is not None

@@ -24,7 +24,7 @@ ROWS_AT_ONCE = 5_000
 UNKNOWN_TYPE = "unknown"
 
 _STATED = "record trust source session agent domain created_at"
-# For each table: its columns, by their names in a row, and the SQL after FROM.
+# For each table: the SQL column of each field of a row, and the SQL after FROM.
 _TABLES: dict[str, tuple[dict[str, str], str]] = {
     "entities": (
         {n: f"e.{n}" for n in "id name type domain record said_by created_at updated_at".split()},
@@ -53,7 +53,7 @@ def nothing() -> Rows:
 
 
 def type_of_end(name: str) -> str:
-    """Return the vocabulary's type for a new entity at a relation's end, or else `unknown`."""
+    """Return the type of a new entity at a relation's end: from the vocabulary, or `unknown`."""
     from memory_fabric.language.vocabulary import entity_type  # imported late: rarely needed
 
     return entity_type(name) or UNKNOWN_TYPE
@@ -110,7 +110,7 @@ def relation_id(c: Connection, source: int, kind: str, target: int) -> int | Non
 
 
 def _find(table: str, c: Connection, where: str, values: Sequence[Any]) -> list[Row]:
-    """Return matching rows of a table, with their aliases (entities) or claims (other tables)."""
+    """Return matching rows: entities with aliases, others with `claims` (ids of their records)."""
     columns, source = _TABLES[table]
     query = f"SELECT {', '.join(columns.values())} FROM {source} WHERE {where}"
     fetched = c.execute(f"{query} ORDER BY {table[0]}.id", values).fetchall()
@@ -126,8 +126,8 @@ def _find(table: str, c: Connection, where: str, values: Sequence[Any]) -> list[
     return [row | {"claims": by_row.get(row["id"], [])} for row in rows]
 
 
-# Functions of (connection, condition, values) that return rows. In the condition, an entity is `e`,
-# an observation `o` (its entity `e`), a relation `r` (the entities at its ends `s` and `t`).
+# Functions of (connection, condition, values) that return rows. In the condition, use `e` for an
+# entity, `o` for an observation of `e`, and `r` for a relation between the entities `s` and `t`.
 entities, observations, relations = (partial(_find, table) for table in _TABLES)
 
 
@@ -170,7 +170,9 @@ def orphans(c: Connection, names: Iterable[str]) -> list[Row]:
 
 
 def users_of(c: Connection, entity: int) -> list[str]:
-    """Return [id of the oldest record about an entity], [''] for direct statements only, or []."""
+    """Return a list with the id of the oldest record about an entity; [''] if the entity was only
+    stated directly, [] if there are no statements about it.
+    """
     oldest = (
         "SELECT record FROM (SELECT record, id FROM observations WHERE entity = ?1 UNION ALL "
         "SELECT record, id FROM relations WHERE source = ?1 OR target = ?1) "
@@ -180,7 +182,7 @@ def users_of(c: Connection, entity: int) -> list[str]:
 
 
 def claimed(c: Connection, record: str) -> Rows:
-    """Return the observations and relations that a record states, and the entities it added."""
+    """Return the observations and relations of a record, and the entities that it created."""
     mine = "IN (SELECT row FROM claims WHERE record = ? AND kind = "
     tables = ("observations", "relations")
     listed = {t: _find(t, c, f"{t[0]}.id {mine} '{t}')", (record,)) for t in tables}
@@ -215,8 +217,8 @@ def add_relation(
 def new_texts(
     c: Connection, entity: int, texts: Iterable[str], by: Provenance, *, apart: bool = False
 ) -> list[str]:
-    """Return, in order, the texts that an entity lacks, or with `apart`, lacks in the caller's
-    domain. A text that only other team members have stated counts as missing; their row is deleted.
+    """Return, in order, the texts that an entity lacks (with `apart`: in the caller's domain). A
+    text that only other team members have stated counts as missing, and its row is deleted.
     """
     theirs = "DELETE FROM observations WHERE id = ? AND source = ?"
     new = []
@@ -249,7 +251,7 @@ def insert_observation(c: Connection, id_: int | None, entity: int, row: Payload
 
 
 def insert_relation(c: Connection, id_: int | None, source: int, target: int, row: Payload) -> bool:
-    """Insert a relation, or make another user's relation this user's; return True if it changed."""
+    """Insert a relation, or take over another user's as this user's own; return True if changed."""
     said_by = row.get("said_by", "")
     values = {name: row[name] for name in ("record", "domain", "created_at")}
     edge = {"id": id_, "source": source, "type": row["relationType"], "target": target}
@@ -270,9 +272,9 @@ def name_of(c: Connection, entity: int) -> str:
 
 
 class NewRows:
-    """New entities and observations of one operation, which `insert` stores in few statements. FTS5
-    writes its buffer for each statement, so a statement for each row costs four times as much as
-    one for a hundred rows. `pending` has the row numbers of the entities for which rows are queued.
+    """New entities and observations of one operation, which `insert` stores in few statements. A
+    statement per row would cost four times as much as one per hundred rows, since FTS5 writes its
+    buffer for each statement. `pending` has the row numbers of entities with rows to insert.
     """
 
     def __init__(self, c: Connection, by: Provenance) -> None:
@@ -306,7 +308,7 @@ class NewRows:
         self.pending.clear()
 
     def _insert(self, table: str, common: Payload, columns: list[str], rows: list[Any]) -> None:
-        # Values that all rows have in common come first, so that each of these is bound once.
+        # Number the placeholders of values that all rows share, so that each is bound only once.
         shared = ", ".join(f"?{number}" for number in range(1, len(common) + 1))
         row_marks = f"({shared}, {marks(columns)})"
         for some in chunks(rows, (MAX_VALUES - len(common)) // len(columns)):
@@ -344,7 +346,7 @@ def remove(c: Connection, rows: Rows) -> None:
 
 
 def hand_to(c: Connection, rows: Rows, record: str, domain: str = "") -> None:
-    """Attribute rows to a record ('' for none), and to `domain`, or else to the record's domain."""
+    """Attribute rows to a record ('' for none) and set their domain: `domain`, or the record's."""
     of_record = "coalesce(nullif(?2, ''), (SELECT domain FROM records WHERE id = ?1), domain)"
     for table, some in rows.items():
         update = f"UPDATE {table} SET record = ?1, domain = {of_record} WHERE id = ?3"
@@ -365,6 +367,6 @@ def _index_names(c: Connection, entity: int) -> None:
 
 
 def among(c: Connection, query: str, values: Iterable[Any]) -> Iterator[Any]:
-    """Yield a query's rows for many values, some hundred at a time; placeholders replace `{}`."""
+    """Run a query for many values in chunks; placeholders replace `{}`. Yield the query's rows."""
     for some in chunks(dict.fromkeys(values), CHUNK):
         yield from c.execute(query.format(marks(some)), some)

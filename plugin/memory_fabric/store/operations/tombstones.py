@@ -13,7 +13,7 @@ from memory_fabric.store.database import Database
 from memory_fabric.store.operations.kind import Kind, Result, Steps, step
 from memory_fabric.text import many
 
-# Sources that only repeat earlier statements.
+# Statements from these sources only repeat earlier ones, so they never remove a tombstone.
 REPEATING = ("import", "journal")
 
 
@@ -38,7 +38,7 @@ def is_set(c: Connection, id_: str) -> bool:
 
 
 def were_forgotten(databases: Iterable[Database], key: int, since: str) -> bool:
-    """Return True if the text with this key (of `remember.key_sum`) was forgotten after `since`."""
+    """Return True if the text with this `remember.key_sum` was forgotten at `since` or later."""
     last = "SELECT 1 FROM tombstones WHERE key = ? AND created_at >= ?"
     return any(database.row(last, (key, since)) for database in databases)
 
@@ -50,7 +50,7 @@ def put(c: Connection, id_: str, key: int, at: str) -> list[list[Any]]:
 
 
 def set_and_lift(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Set tombstones, and delete those whose rows are exactly as in the payload."""
+    """Set the tombstones in `add`; delete those in `remove` if they have not changed."""
     lifted = []
     for row in payload["remove"]:
         same = "DELETE FROM tombstones WHERE id = ? AND key = ? AND created_at = ?"
@@ -62,13 +62,13 @@ def set_and_lift(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def op(rows: list[list[Any]], lifted: list[list[Any]] | None = None) -> Steps:
-    """Return the operation that sets tombstones and deletes `lifted` ones; empty for neither."""
+    """Return the steps that set the tombstones `rows` and delete `lifted`; [] if both are empty."""
     return [step("tombstones", add=rows, remove=lifted or [])] if rows or lifted else []
 
 
 class StatementGuard:
-    """A check of a statement against tombstones. `forgotten` lists the names that were refused, and
-    `lifted` the tombstones that were deleted because of the statement.
+    """Refuses statements of forgotten content. `forgotten` lists the names of their entities,
+    `lifted` the tombstones that were deleted, because a newer statement repeats the content.
     """
 
     def __init__(self, c: Connection, by: Provenance) -> None:

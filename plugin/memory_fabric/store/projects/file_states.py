@@ -24,7 +24,7 @@ MAX_FILES, MAX_CANDIDATES, MAX_PATH_CHARS = 5, 40, 400
 MAX_BLOB_BYTES = 2 << 20
 # Limits of one call of `update`: records, and bytes of files. The next call continues.
 MAX_RECORDS, MAX_BYTES = 1000, 16 << 20
-# Limits while the user waits: files compared per record, and size of a file to be read (0.4 ms).
+# Limits while the user waits: files compared per record, size of a file that is read (0.4 ms each).
 MAX_FILES_WAITING, MAX_BYTES_WAITING = 2, 64 << 10
 SAME, CHANGED, GONE = "same", "changed", "gone"
 _SEPARATORS = dict.fromkeys(map(ord, "`'\"“”‘’«»<>|,;()[]{}=*，。；、（）"), " ")
@@ -54,7 +54,7 @@ def update(memory: BaseMemory) -> int:
     limit, records, read_bytes = deadline.current(), [], 0
     for id_, what, why, body in due:
         limit.check("files that records name")
-        # The evidence may contain the condition of a rule, or the files that a fix changed.
+        # Paths may also be in a rule's condition (`when`), or among the files that a fix changed.
         evidence = json.loads(body).get("evidence") or {}
         fixed = evidence.get("files")
         paths = [f"`{path}`" for path in fixed] if isinstance(fixed, list) else []
@@ -83,10 +83,10 @@ def changed(
     max_files: int = MAX_FILES_WAITING,
     max_bytes: int = MAX_BYTES_WAITING,
 ) -> dict[str, dict[str, str]]:
-    """Map record ids to their changed files: each file's path, with CHANGED or GONE. At most
-    `max_files` of each record are compared. If only a file's time differs (after a checkout, for
-    instance), blob ids are compared; a file of more than `max_bytes` is then not read and counts as
-    unchanged. Returns an empty mapping if the database cannot be read in time.
+    """Map record ids to their changed files: {path: CHANGED or GONE}. At most `max_files` of each
+    record are compared. If only a file's time differs (after a checkout, for instance), its blob id
+    decides; for this, a file of more than `max_bytes` is not read, but counts as unchanged. Returns
+    an empty mapping if the database cannot be read in time.
     """
     wanted = None if record_ids is None else list(filter(None, dict.fromkeys(record_ids)))
     try:
@@ -95,7 +95,7 @@ def changed(
     except StoreUnavailable as error:
         memory.fail(f"files that records name: {error}")
         return {}
-    except DeadlinePassed:  # a memory without its flag is better than none
+    except DeadlinePassed:  # memories without flags are better than none
         deadline.current().postpone("files that records name")
         return {}
     if not rows:
@@ -139,7 +139,7 @@ def states_of(texts: Iterable[str], root: str, folder: str = "") -> list[FileSta
 
 
 def drop_due(database: Database, batch: str) -> None:
-    """Make `update` skip a batch's records, because their files may have changed since."""
+    """Make `update` skip a batch of old records, whose files may have changed since then."""
     with database.transaction(durable=False) as c:
         c.execute(
             "DELETE FROM files_due WHERE record IN (SELECT json_extract(payload, '$.record.id') "
@@ -156,7 +156,7 @@ def _database(memory: BaseMemory) -> Database | None:
 def _folders(memory: BaseMemory) -> tuple[str, str]:
     assert memory.project is not None
     folder = os.path.realpath(memory.settings.project_dir or memory.project.root)
-    # Not the project's root: a linked worktree may be inside the main worktree, which is the root.
+    # Do not use the project's root: it is the main worktree, which may contain a linked one.
     return identity.worktree_of(folder), folder
 
 

@@ -20,7 +20,7 @@ Stamps = tuple[files.Stamp, files.Stamp]
 
 
 class Summary(NamedTuple):
-    """A project in the list. `readable` is False if its database could not be read."""
+    """A project as listed by `summaries`. `readable` is False if its database could not be read."""
 
     id: str
     name: str
@@ -35,11 +35,11 @@ class ShownMemory(Memory):
 
     def __init__(self, settings: Settings, project: Project) -> None:
         super().__init__(settings, project, repair=False)
-        # For each copied database, the stamps of its files at the time of copying.
+        # Stamps of each database's files when it was opened, to notice that a copy is outdated.
         self._copied: dict[str, Stamps] = {}
 
     def has_moved(self) -> bool:
-        """Return True if the registry now gives this project another folder or other details."""
+        """Return True if the registry has changed this project's folder, name or other fields."""
         stamp = registry_file.registry_stamp(self.settings.home)
         if self.project is None or stamp == self._registered:
             return False
@@ -48,7 +48,7 @@ class ShownMemory(Memory):
         return _project(self.settings, registry, self.project.id) != self.project
 
     def database(self, kind: str, *, create: bool) -> Database | None:
-        """Return the open database of a kind; with `create`, reopen a read-only one for writing."""
+        """Return the open database. Reopen an outdated copy and, with `create`, a read-only one."""
         database = self._open.get(kind)
         if database is not None and database.read_only:
             is_outdated = database.is_copy and self._copied.get(kind) != _stamps(database.path)
@@ -57,7 +57,7 @@ class ShownMemory(Memory):
         return super().database(kind, create=create)
 
     def limited_to(self, domains: Sequence[str]) -> Memory | None:
-        """Return None: the caller creates a view. Raises StoreUnavailable for an older database."""
+        """Return None, for the usual view. Raises StoreUnavailable if a database is too old."""
         for database in self.databases():
             if database.is_copy:
                 remedy = "Start a session in its project once."

@@ -1,9 +1,9 @@
 """The identity of a folder: keys that are read from its files, without a subprocess.
 
-A project is identified by the real path of its git common directory, or of a folder without git.
-The folder itself proves these keys. A normalised git remote, or a repository to which a `.git` file
-points without a link back, is only a claim: an unpacked archive can have it, too. A claim counts if
-no other project has it or the user trusts it (docs/decisions/0035). A folder's name never counts.
+A folder's own key is the real path of its git common directory or, without git, of the folder. A
+git remote (normalised), or a repository to which a `.git` file points without a link back, is only
+a claim, because an unpacked archive can state it, too. A claim counts if no other project has this
+key, or if the user trusts the claim (docs/decisions/0035). A folder's name never counts.
 """
 
 import os
@@ -23,7 +23,7 @@ MAX_PATH_CHARS = 4096
 
 
 def local_tier(home: str, project_id: str, root: str, user_home: str) -> str:
-    """Return the folder of the local tier: in the project's root, or in home if root is unfit."""
+    """Return the project's journal folder: in `root`, or in `home` if `root` is e.g. read-only."""
     local = os.path.join(root, LOCAL_FOLDER)
     real_root = os.path.realpath(root)
     is_unsuitable = (
@@ -77,7 +77,7 @@ def identify(folder: str) -> Identity:
     is_main = os.path.basename(common) == ".git"
     root = os.path.dirname(common) if is_main else top
     name = os.path.basename(root)
-    if not is_main and MODULES not in common:  # a bare repository is named after its folder
+    if not is_main and MODULES not in common:  # a bare repository: use the name of its folder
         name = os.path.basename(common)
         name = os.path.basename(os.path.dirname(common)) if name.startswith(".") else name
     remote = stated["url"]
@@ -121,9 +121,9 @@ def _key(kind: str, path: str) -> str:
 
 
 def _repository(top: str) -> tuple[str, bool, dict[str, str]]:
-    """Return a folder's git common directory, whether it is proved, and the repository's settings.
-    A directory elsewhere is proved if it points back: by the file `gitdir` of a worktree in its own
-    `worktrees`, or by the setting `core.worktree` of a submodule.
+    """Return a folder's git common directory, True if it provably belongs to the folder, and the
+    repository's settings. A directory outside the folder must point back to the folder: by the file
+    `worktrees/<name>/gitdir` (linked worktree) or by the setting `core.worktree` (submodule).
     """
     dot_git = os.path.join(top, ".git")
     own = "" if os.path.isdir(dot_git) else git_directory(dot_git)
@@ -137,7 +137,7 @@ def _repository(top: str) -> tuple[str, bool, dict[str, str]]:
         inside = os.path.dirname(real) == os.path.join(common, "worktrees")
         return common, inside and _is_at(os.path.join(own, back), dot_git), stated
     back = stated["worktree"]
-    if not back:  # the setting may be specific to the worktree
+    if not back:  # `core.worktree` may be in config.worktree instead
         back = _settings(os.path.join(common, "config.worktree"))["worktree"]
     return common, bool(back) and _is_at(os.path.join(common, back, ".git"), dot_git), stated
 
@@ -161,8 +161,8 @@ def _up_to_git(folder: str) -> str | None:
 
 
 def common_directory(dot_git: str, own: str | None = None) -> str:
-    """Return the real path of the git directory that all worktrees share. `dot_git` is the `.git`
-    of a worktree, `own` its git directory ('' for none), if the caller has read that already.
+    """Return the real path of the git directory that all worktrees share. `own` is the git
+    directory to which the file `dot_git` points, '' if `.git` is a folder, or None to read it here.
     """
     if own is None:
         own = "" if os.path.isdir(dot_git) else git_directory(dot_git)
@@ -170,7 +170,7 @@ def common_directory(dot_git: str, own: str | None = None) -> str:
         return os.path.realpath(dot_git)
     shared = git_text(os.path.join(own, "commondir"), MAX_POINTER_BYTES).strip()
     if not shared or len(shared) > MAX_PATH_CHARS:
-        # A pruned worktree still has its pointer: to a directory two levels below the common one.
+        # If git pruned the worktree, `.git` still points to `<common>/worktrees/<name>`.
         shared = "../.." if os.path.basename(os.path.dirname(own)) == "worktrees" else "."
     return os.path.realpath(os.path.join(own, shared))
 
@@ -190,7 +190,7 @@ def git_text(path: str, max_bytes: int = MAX_TEXT_BYTES) -> str:
 
 
 def _settings(path: str) -> dict[str, str]:
-    """Return `url` of origin or the first remote, core's `worktree` and `bare`; '' if missing."""
+    """Parse a git config: `worktree`, `bare`, `url` of origin or first remote; '' if missing."""
     urls: dict[str, str] = {}
     core = {"worktree": "", "bare": ""}
     section = ""

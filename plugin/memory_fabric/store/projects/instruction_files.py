@@ -18,8 +18,8 @@ GONE = -1
 
 
 class Followed(NamedTuple):
-    """A file as last read: size, time (ns), ids of its records, and names of files that import it.
-    `via` also has the names of links to the file. `domain` is the domain of the file's records.
+    """A file as last read: size, time (ns), and ids and domain of the records made from it. `via`
+    lists other names by which the client reads the file: files that import it, and links to it.
     """
 
     size: int
@@ -81,7 +81,7 @@ def changed(memory: BaseMemory) -> dict[str, int]:
 
 
 def shown(memory: BaseMemory, patterns: Sequence[str]) -> frozenset[str]:
-    """Return the ids of records from files that the client itself reads, which `patterns` lists."""
+    """Return the ids of records from files that the client loads itself (those in `patterns`)."""
     # The client reads instructions in a folder below the root only when it works in that folder.
     below = tuple(pattern[:-1] for pattern in patterns if pattern.endswith("/*"))
     ids: set[str] = set()

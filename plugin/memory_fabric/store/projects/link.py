@@ -1,9 +1,9 @@
 """Links of a folder to another project, and splits into a new project, as the user decides.
 
 A folder's own keys (its repository or path, but not a remote, which other folders may share) are
-assigned to a project and marked as settled: they then determine the folder's project. If the former
-project has no other folder, its current memory is copied, and the original is kept. Rows are
-inserted in the same way as by an undo, so that they can be removed again.
+assigned to a project and marked as settled by the user. They then determine the folder's project.
+If the former project has no other folder, its current memory is copied, and the original is kept.
+The copies are logged operations, so an undo can remove them.
 """
 
 import json
@@ -28,7 +28,7 @@ CHUNK, MAX_RECORDS = 500, 1 << 40
 
 
 class KnownProject(NamedTuple):
-    """A project of this home; `asked` is True until the user decides about its folder's claim."""
+    """A project of this home. If `asked`, a question to the user about its folder is unanswered."""
 
     id: str
     name: str
@@ -41,9 +41,9 @@ class KnownProject(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """A planned link, split or undo: keys move to project `new`; the folder's project was `old`.
-    `before` maps each of these keys to the id of its present project, or ''. `left` lists the
-    projects that will have no folder. For an undo, `undoes` has the information that was saved.
+    """A planned link, split or undo: the folder leaves project `old`, and its keys move to `new`.
+    `before` pairs each of these keys with the project that has it now ('' for none). `left` lists
+    the projects that then have no folder. For an undo, `undoes` is the saved change to reverse.
     """
 
     action: str
@@ -55,7 +55,7 @@ class Plan(NamedTuple):
 
     @property
     def coming(self) -> int:
-        """Return the count of records and entities that a link copies from projects in `left`."""
+        """Return the number of records and entities that a link copies from `left` projects."""
         if self.action != "link":
             return 0
         return sum((left.records or 0) + (left.entities or 0) for left in self.left)
@@ -76,7 +76,7 @@ def plan(memory: Memory, action: str, wanted: str = "") -> Plan:
     if action == "undo":
         return _plan_undo(memory, registry, place)
     if action == "split":
-        # A folder about whose claim the user has been asked has a separate project already.
+        # While a question about its claim is open, the folder already has a project of its own.
         if place.own[0] not in registry.asked:
             used_ids = registry_file.project_ids(home, registry)
             old = registry_file.new_id(own[0], place.name, used_ids)
@@ -112,7 +112,7 @@ def pending_question(memory: Memory) -> str:
 
 def _plan_undo(memory: Memory, registry: Registry, place: Identity) -> Plan:
     last = next((registry.undo[key] for key in _own(place) if key in registry.undo), None)
-    last = last if isinstance(last, dict) else {}  # anyone may edit the file
+    last = last if isinstance(last, dict) else {}  # registry.json may have been edited by hand
     keys = last.get("keys")
     owners = filter(None, keys.values()) if isinstance(keys, dict) else [""]
     is_whole = all(map(is_project_id, [*owners, last.get("old")]))
@@ -152,7 +152,7 @@ def carry_out(memory: Memory, plan: Plan, by: Provenance, progress: Progress | N
                 count += copy_into(new, path, f"project {id_}", by)
         except StoreUnavailable as error:
             new.fail(f"{id_}: {error}")
-    if plan.undoes:  # undo the copying, too, in the project that the folder leaves
+    if plan.undoes:  # remove the copies that the link made in the project that the folder leaves
         project_memory = _memory_of(memory, plan.old.id)
         for id_ in plan.undoes.get("left") or ():
             copies = [c for c in changes.of_batch(project_memory, f"project {id_}") if not c.undone]
@@ -234,7 +234,7 @@ def _named(home: str, registry: Registry, wanted: str) -> str:
     keys: Sequence[str] = (wanted,)
     if os.path.isdir(wanted):
         keys = (wanted, *identity.identify(os.path.realpath(wanted)).keys)
-    elif os.path.isabs(wanted):  # keys that a deleted folder may have
+    elif os.path.isabs(wanted):  # a deleted folder: try the keys that it may have had
         keys = f"git:{os.path.join(wanted, '.git')}", f"folder:{wanted}", f"worktree:{wanted}"
     if owner := registry_file.owner_of(registry, keys):
         return owner
@@ -312,14 +312,14 @@ def _last_operation(path: str) -> int:
 def _steps(source: Database) -> Iterator[tuple[str, dict[str, Any]]]:
     c = source.connection
     stored = records.find(c, "scope <> 'local' AND source <> ?", (OTHERS,), MAX_RECORDS)
-    # The newest come first, because an older record keeps its link only if its successor exists.
+    # Copy newer records first: an older record keeps its link to a successor only if that exists.
     for record, sessions in stored:
         claimed = rows.claimed(c, record.id)
         payload = {"record": records.as_object(record), "seen_in": sessions}
         yield "put_record", payload | {"rows": {t: _plain(r) for t, r in claimed.items()}}
     copied = {record.id for record, _ in stored}
     for table in rows.nothing():
-        # Entities have no `claims`, only `record`: the id of the record that added the entity.
+        # Skip rows that a copied record added (`record`) or states (`claims`; entities have none).
         unclaimed = (row for row in rows.own(c, table) if row["record"] not in copied)
         some = [row for row in unclaimed if copied.isdisjoint(row.get("claims") or ())]
         for at in range(0, len(some), CHUNK):
@@ -329,5 +329,5 @@ def _steps(source: Database) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _plain(listed: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the rows without row numbers, which are in use for other rows in another database."""
+    """Return the rows without row ids; the database into which they are copied assigns new ids."""
     return [{**row, "id": None} for row in listed]

@@ -1,9 +1,9 @@
 """The file `own.jsonl`, which proves which lines of a project's decisions.jsonl this home wrote.
 
-Its header has the project's id and location, signed with this home's key. The file has a signature
-for each line of the journal that this home wrote, over the line and the header. The file must never
-be shared, so it is not written unless the folder's `.gitignore` hides it from git. The location is
-the real path and the inode of the project's folder, which differ for a copy or an unpacked archive.
+Its header has the project's id and location: the real path and inode of the project's folder, which
+differ for a copy or an unpacked archive. The header is signed with this home's key. Each further
+line is a signature of one journal line together with the header. The file must never be shared, so
+it is only written if the folder's `.gitignore` hides it from git.
 """
 
 import os
@@ -17,13 +17,13 @@ from memory_fabric.store.home import signing
 NAME, IGNORE, DECISIONS = "own.jsonl", ".gitignore", "decisions.jsonl"
 # The prefix of the key in `meta` for the stamp that the journal had when last checked.
 STAMP = "journal:"
-# The exceptions that a shared folder's `.gitignore` has (see sharing.git.location).
+# Patterns with which a shared folder's `.gitignore` shows files to git (see sharing.git.location).
 SHOWN = frozenset(("!.gitignore", "!.gitattributes", "!decisions.jsonl"))
 
 
 class Header(NamedTuple):
     """The project, its folder and the folder's inode. `waiting` is True until the user decides
-    about lines in the journal whose origin is not proved.
+    whether to accept journal lines that this home did not provably write.
     """
 
     project: str
@@ -48,7 +48,7 @@ def journal_of(memory: BaseMemory) -> str:
 
 
 def stamps(memory: BaseMemory) -> tuple[str, str]:
-    """Return the journal's stamp now and at the last check, '' if none. Raises StoreUnavailable."""
+    """Return the journal's present and last saved stamp ('' if none). Raises StoreUnavailable."""
     path = journal_of(memory)
     if not path:
         return "", ""

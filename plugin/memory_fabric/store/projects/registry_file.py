@@ -1,11 +1,11 @@
 """The registry of this home: the project of each folder, by the folder's keys.
 
 A key is the path of a folder or of its `.git`, or a git remote (see `identity`). `registry.json`
-assigns the keys to projects. Each project's folder in home has a card (`project.json`), a second
-copy of its keys, from which a lost or damaged registry is rebuilt. A repository's remote, or a
-repository to which a `.git` file points, is only a claim: an unpacked archive can make the same
-claim. If a new folder claims a known project, the folder gets a separate project, and the user is
-asked (docs/decisions/0035).
+assigns the keys to projects. Each project's folder in home has a card file, `project.json`, with a
+copy of the project's keys. A lost or damaged registry is rebuilt from the cards. A remote, or a
+repository to which a `.git` file points, is only a claim, because an unpacked archive can state it,
+too. If a new folder claims a known project, the folder gets a separate project, and the user is
+asked whether both are one (docs/decisions/0035).
 """
 
 import os
@@ -81,7 +81,9 @@ def registry_stamp(home: str) -> files.Stamp:
 
 
 def write_registry(home: str, registry: Registry, names: Mapping[str, str]) -> None:
-    """Write the registry, and cards of projects in `names` ('' keeps a name). Raises OSError."""
+    """Write the registry and the card files of the projects in `names`, which maps ids to names (''
+    keeps the present name). Raises OSError.
+    """
     lists = {"settled": registry.settled, "asked": registry.asked}
     page: dict[str, Any] = {"keys": dict(registry.keys)}
     page |= {name: sorted(keys) for name, keys in lists.items() if keys}
@@ -121,14 +123,14 @@ def has_lost_card(home: str, id_: str) -> bool:
 
 
 def owner_of(registry: Registry, keys: Sequence[str]) -> str:
-    """Return the project of the first key the user settled, else of the first known key, or ''."""
+    """Return the project of the first key in `settled`, else of the first known key, else ''."""
     known_keys = [key for key in keys if key in registry.keys]
     deciding = [key for key in known_keys if key in registry.settled] or known_keys
     return registry.keys[deciding[0]] if deciding else ""
 
 
 def claimed(registry: Registry, folder: Identity) -> tuple[str, ...]:
-    """Return the ids of other projects with keys of this folder, unless the user has decided."""
+    """Return ids of other projects with keys of this folder, until the user links or splits it."""
     id_ = place_owner(registry, folder)
     is_asked = any(key in registry.asked for key in folder.own)
     if not is_asked and any(key in registry.settled for key in folder.keys):
@@ -138,7 +140,7 @@ def claimed(registry: Registry, folder: Identity) -> tuple[str, ...]:
 
 
 def place_owner(registry: Registry, folder: Identity) -> str:
-    """Return a known folder's project; '' for a new folder, even if it claims a project."""
+    """Return a known folder's project; '' if only unproved keys, such as a remote, are known."""
     keys = registry.keys
     if owner := owner_of(registry, folder.own):
         return owner
@@ -159,7 +161,7 @@ def _with_keys(home: str, registry: Registry, folder: Identity, trust: Trust) ->
         roots = tuple(os.path.join(os.path.realpath(root), "") for root in trust.roots)
         if not (id_ and (trust.everywhere or folder.root.startswith(roots))):
             settled, asked = {*registry.settled}, {*registry.asked}
-            if id_:  # the folder gets a separate project; the user is asked about its claim
+            if id_:  # another project has a claimed key: keep them apart, and ask the user
                 settled.update(folder.own)
                 asked.add(folder.own[0])
             owners = {*registry.keys.values()}
@@ -186,8 +188,8 @@ def _write(home: str, former: Registry, now: Registry, folder: Identity) -> None
             if keys != {*files.text_list(cards.get(id_, {}).get("keys"))}:
                 names[id_] = ""  # '' keeps the card's name
     write_registry(home, now, names)
-    # Imported late: needed only if the registry has changed. Create the key now, because queues
-    # need it even if home becomes read-only later.
+    # Imported late: needed only if the registry has changed. The signing key is created now,
+    # because queued changes must be signed even if home becomes read-only later.
     from memory_fabric.store.home import signing
 
     signing.key_of(home)
@@ -211,7 +213,7 @@ def project_ids(home: str, registry: Registry | None = None) -> list[str]:
 
 
 def _read(cards: Cards) -> Registry:
-    """Return a registry from projects' cards; among cards with the same key, a settled one wins."""
+    """Build a registry from card files. If two list a key, one that lists it as settled wins."""
     keys: dict[str, str] = {}
     settled: set[str] = set()
     asked_keys: set[str] = set()
@@ -288,8 +290,8 @@ def folders_in(keys: Iterable[str]) -> list[str]:
 
 
 def _moved(home: str, former: Registry, folder: Identity) -> tuple[Registry, str] | None:
-    """Return the registry with a moved folder's new path, and its project; None unless the move is
-    proved by an own.jsonl signed for this inode, which no copy has, and for a path that is gone.
+    """Return the registry with a moved folder's new path, and its project; None without proof of a
+    move: an own.jsonl signed for this inode, which no copy has, and for an old path that is gone.
     """
     from memory_fabric.store.projects import own_lines
 

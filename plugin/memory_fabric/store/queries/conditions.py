@@ -1,9 +1,9 @@
 """Conditions of a search: SQL for its filters, one function for each kind of row, and FTS5 queries.
 
-A row matches if each of its filtered fields has one of the wanted values; a row without such a
-field does not match. Graph rows that a record added have the record's scope, project and category;
-others have the scope and project of their database. A relation has a session, agent and type only
-through a record that states it. `projects` are case-folded names; '' means rows without a project
+A row matches if each filtered field has one of the wanted values; a row without the field does not
+match. An entity, observation or relation has the scope, project and category of its record or,
+without one, the scope and project of its database. A relation has a session, agent and type only
+from a record that states it. `projects` are case-folded names; '' selects rows without a project
 tag, which belong to the database's own project. Domains are filtered in store.scoped_memory.
 """
 
@@ -27,17 +27,17 @@ OF_SESSION = "(scope <> 'local' OR session = ?)"
 # A query's limit is divided by this number for the rows of other users.
 SHARE_OF_OTHERS = 4
 _CATEGORY = "coalesce({}, '') COLLATE NOCASE"
-# The maximum number of words in a query, and of words that a message contributes to one.
+# The maximum number of words, or of phrases, in an FTS5 query.
 MAX_TERMS = 96
 # Maximum number of words for which rows are counted, in order to drop words that no row contains.
 MAX_LOOKED_UP = 2 * MAX_TERMS
-# A word in more than half of all rows has no weight in bm25, but ranking its rows costs the most.
-# Counting rows costs a twentieth of ranking them; in a small store, both are cheap.
+# A word in more than half of the rows has no weight in bm25, but is the most costly to rank: it is
+# left out from COMMON_FROM_ROWS rows on. Counting rows costs a twentieth of ranking them.
 COMMON_SHARE, COMMON_FROM_ROWS = 0.5, 2_000
-# If at most RANKED_ROWS rows match, all are ranked (some 20 ms). Otherwise, a row must contain
-# several of the query's groups: as many as leave SPARE times the requested number of rows.
+# Up to RANKED_ROWS matching rows are all ranked (some 20 ms). If more match, a row must have
+# several of the words: as many as possible while SPARE times the requested rows match.
 RANKED_ROWS, SPARE = 20_000, 16
-# Only the rarest frequent groups are used, up to this number: bm25 reads every row of each group.
+# At most this many frequent words are used, the rarest of them: bm25 reads every row of each word.
 MAX_IN_QUORUM = 4
 # Counts up to COUNTED_ROWS are exact; larger counts are estimated from the newest SAMPLED_ROWS.
 COUNTED_ROWS, SAMPLED_ROWS = 2_000, 20_000
@@ -61,7 +61,7 @@ class Condition(NamedTuple):
 
 
 def shares(db: Database, wanted: Condition, limit: int, alias: str) -> list[tuple[Condition, int]]:
-    """Return (condition, limit) for this user's rows and, if there are any, for others' rows."""
+    """Split a search: this user's rows and, if there are any, others' rows with a lower limit."""
     if db.row("SELECT 1 FROM meta WHERE key = ?", (HAS_OTHERS,)) is None:
         return [(wanted, limit)]
     ours, theirs = (wanted.also(f"AND {alias}.source {sign} '{OTHERS}'") for sign in ("<>", "="))
@@ -123,7 +123,7 @@ def marks(values: Sequence[object]) -> str:
 
 
 def insert(c: Connection, table: str, row: Mapping[str, Any], verb: str = "INSERT") -> int:
-    """Insert a row, given by column; return the number of inserted rows: 0 if `verb` ignored it."""
+    """Insert a row, given by column; return 1, or 0 if the `verb` INSERT OR IGNORE skipped it."""
     values = list(row.values())
     into = f"{verb} INTO {table} ({', '.join(row)}) VALUES ({marks(values)})"
     return c.execute(into, values).rowcount
@@ -143,7 +143,7 @@ def _of_record(db: Database, where: Condition, filters: Filters, table: str) -> 
 
 
 def _of_its_record(db: Database, record: str) -> tuple[str, str, str]:
-    """Return SQL for the scope, category and project of a graph row, which come from its record."""
+    """Return SQL for a row's scope, category and project; `record` is SQL for its record's id."""
     mine = f"FROM records AS x WHERE x.id = {record}"
     parts = (f"(SELECT json_extract(x.body, '$.{n}') {mine})" for n in ("category", "project"))
     category, tag = parts
@@ -152,8 +152,8 @@ def _of_its_record(db: Database, record: str) -> tuple[str, str, str]:
 
 
 def _filtered(db: Database, where: Condition, filters: Filters, *fields: str) -> Condition:
-    """Return `where` with all filters except times. The `fields` are SQL for a row's agent,
-    session, type, scope, category and project, or '' for a field that the rows do not have.
+    """Return `where` extended by all filters except those by time. `fields` are SQL for a row's
+    agent, session, type, scope, category and project, in this order; '' if rows lack the field.
     """
     *plain, tag = fields
     wanted = (filters.agents, filters.sessions, filters.types, filters.scopes, filters.categories)
@@ -197,11 +197,11 @@ def number_of_texts(databases: Iterable[Database], match: str = "") -> int:
 def selective_query(
     db: Database, index: str, groups: Sequence[Group], limit: int, phrases: Sequence[str] = ()
 ) -> str:
-    """Return an FTS5 query for the rows of an index that are worth ranking. Each group contains the
-    spellings of one word. Except in large stores, a row with any of the words matches. Words in no
-    row, or in more than half of the rows, are left out, because a row with only such a word would
-    rank last. If more than RANKED_ROWS rows match, the query requires a rare group, or several
-    frequent groups: as many as leave several times `limit` rows.
+    """Return an FTS5 query for the rows of an index that are worth ranking. Each group has the
+    spellings of one word; a row matches if it has any of the words. In a large store, words in no
+    row or in more than half of the rows are left out, because a row with only such a word would
+    rank last. If more than RANKED_ROWS rows match, a row must have a rare word or several frequent
+    words: as many as possible while SPARE times `limit` rows match.
     """
     every = [word for group in groups for word in group]
     rows = 0 if phrases else _newest_row(db, index)
@@ -225,13 +225,13 @@ def selective_query(
             break
     else:
         if len(frequent) > 1 and holding < limit and not rare:
-            # Few rows contain several frequent groups, so also accept rows with only the rarest.
+            # Few rows have two or more of the words, so also accept rows with only the rarest word.
             expression = f"{expression} OR {frequent[0]}"
     return " OR ".join([*rare, expression])
 
 
 def ranked_after(db: Database, index: str, words: Sequence[str]) -> int:
-    """Return a row number after which half of RANKED_ROWS rows match; 0 if only few rows match."""
+    """Estimate the row number after which RANKED_ROWS / 2 rows match; 0 if only few rows match."""
     rows = _newest_row(db, index) if words else 0
     if rows <= RANKED_ROWS:
         return 0
@@ -246,7 +246,7 @@ def _newest_row(db: Database, index: str) -> int:
 
 
 def _known(db: Database, index: str, groups: Sequence[Group], rows: int) -> list[Counted]:
-    """Return the groups that occur, with row counts; omit too frequent groups if others occur."""
+    """Return the groups that match rows, with counts; omit very frequent ones if others match."""
     rarer: list[Counted] = []
     common: list[Counted] = []
     terms_left, unread = MAX_TERMS, MAX_LOOKED_UP
@@ -288,7 +288,7 @@ def _rows_with(db: Database, index: str, match: str, rows: int) -> int:
 
 
 def _at_least(needed: int, of: Sequence[str]) -> str:
-    """Return a short FTS5 expression for rows that match `needed` or more of the conditions."""
+    """Return a short FTS5 expression: at least `needed` of the conditions `of` must match."""
     if needed == 1:
         return " OR ".join(f"({condition})" for condition in of)
     if needed == len(of):

@@ -43,7 +43,7 @@ def newest(databases: Sequence[Database], query: str) -> str:
 
 
 def add_unread(memory: Memory, number: int) -> None:
-    """Add `number` to the count of sentences that could not be read. Failures are only logged."""
+    """Add `number` to the count of sentences that could not be parsed. Failures are only logged."""
     try:
         with memory.whole.session_database().transaction() as connection:
             added = "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key)"
@@ -54,7 +54,7 @@ def add_unread(memory: Memory, number: int) -> None:
 
 
 def unread(memory: Memory) -> int:
-    """Return the count of sentences that could not be read so far."""
+    """Return how many sentences could not be parsed so far; 0 if the database cannot be read."""
     try:
         database = memory.whole.database("project", create=False)
         row = database and database.row("SELECT value FROM meta WHERE key = ?", (UNREAD,))
@@ -128,8 +128,8 @@ def _sums(shares: Iterable[Share]) -> tuple[Share, ...]:
     return tuple(sorted(sums.values(), key=lambda share: (-share.chars, share.name)))
 
 
-# For each figure: its column in a table, and its meaning (docs/worth.md). No figure needs a control
-# group. Some channels have their own figure; cases of all other channels count as decisions.
+# For each figure (docs/worth.md): its column in a table, and its meaning. No figure needs a control
+# group. Memories shown through channels that have no figure of their own count as decisions.
 FIGURES = {
     "held_not_run": ("held", "calls that a rule held back and that were not made after all"),
     "asked_not_run": ("asked", "calls that you were asked about by a rule and that were not made"),
@@ -153,14 +153,14 @@ _MONDAY = "date(created_at, '-6 days', 'weekday 1')"
 
 
 class Cases(NamedTuple):
-    """For one figure: the number of all cases, and of the cases in which its statement is true."""
+    """Counts for one of FIGURES: `n` cases, of which `yes` had the outcome that it describes."""
 
     n: int = 0
     yes: int = 0
 
 
 class WorthOfWeek(NamedTuple):
-    """One week: its Monday (UTC), sessions, characters shown, and a value for each of FIGURES."""
+    """One week: its Monday (UTC), sessions, characters shown, and the `Cases` of each figure."""
 
     monday: str
     sessions: int
@@ -197,11 +197,11 @@ def worth_by_week(memory: Memory, since: str) -> list[WorthOfWeek]:
 
 
 def _stated(memory: Memory, sessions: Database, since: str) -> Counter[tuple[str, bool]]:
-    """Count the user's statements by (week, True if an earlier session had the statement)."""
+    """Count the user's statements by (week, True if already recorded in another session)."""
     from memory_fabric.store.operations.kind import former_records  # no hook needs this import
 
     cases: dict[tuple[str, str], tuple[str, bool]] = {}
-    # When a statement in a prompt is stored, it is not yet known that a person typed the prompt.
+    # Statements are stored before it is known whether a person typed the prompt: look that up.
     prompts = "SELECT session, created_at FROM prompts WHERE origin = ? AND created_at >= ?"
     typed = set(sessions.rows(prompts, (TYPED, since)))
     for database in memory.databases():
@@ -281,15 +281,15 @@ _WEEK = (
     f"coalesce(sum({_OWN} AND superseded_by <> '' AND valid_to >= ?1), 0), "
     f"coalesce(sum(status = 'candidate' AND {CURRENT} AND scope <> 'local'), 0) FROM records"
 )
-# Finds a row if no summary was shown since ?2, a record precedes ?3, and an own one follows ?2.
+# Selects a row if no summary was shown since ?2, some record precedes ?3, and some note follows ?2.
 _WEEK_DUE = (
     "SELECT 1 WHERE coalesce((SELECT value FROM meta WHERE key = ?1), '') < ?2 "
     "AND (SELECT created_at FROM records ORDER BY created_at LIMIT 1) < ?3 "
     f"AND EXISTS (SELECT 1 FROM records WHERE created_at >= ?2 AND {_OWN})"
 )
-# Sets a key of `meta` unless another session has changed it; a test of its old value is appended.
+# Sets key ?1 of `meta`; the caller appends a test of the old value, so only one session succeeds.
 _TAKE = "INSERT INTO meta VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2 WHERE value"
-# The key in `meta` for the day when arrivals were last shown, and the last record's row then.
+# The key in `meta` for the day when shared records were last shown, and the last row checked.
 ARRIVALS_TOLD = "arrivals told at"
 # Selects records of other users, and from other machines of this user, by the primary key.
 _ARRIVED = (
@@ -310,9 +310,9 @@ class Week(NamedTuple):
 
 
 def week_due(memory: Memory, source: str, agent_type: str) -> Week:
-    """Return the week's summary if it is due at this session start, and save that it was shown;
-    else all zeros: in a session that no person sees, in a week without notes or candidates, within
-    seven days of the last summary, or on the first day. Raises StoreUnavailable, DeadlinePassed.
+    """Return the week's summary if it is due at this session start, and save that it was shown. All
+    its numbers are 0 if no person sees the session, in a week without notes or candidates, within
+    seven days of the last summary, and on the first day. Raises StoreUnavailable, DeadlinePassed.
     """
     if not (memory.settings.weekly and _is_for_person(memory.settings, source, agent_type)):
         return Week()
@@ -339,7 +339,7 @@ def _is_for_person(settings: Settings, source: str, agent_type: str) -> bool:
 
 
 class Arrival(NamedTuple):
-    """A record of another user, or from another machine of this user (then `author` is '')."""
+    """A new record from sharing; `author` is '' if it came from another machine of this user."""
 
     id: str
     author: str
@@ -347,7 +347,7 @@ class Arrival(NamedTuple):
 
 def arrived(memory: Memory, source: str, agent_type: str) -> list[Arrival]:
     """Return the records that sharing added since the last call, newest first, and save that they
-    were shown. Returns [] in a session that no person sees, from the second time on a day, and at
+    were shown. Returns [] if no person sees the session, if some were already shown today, and at
     the first start with sharing, when all records are new. Raises StoreUnavailable, DeadlinePassed.
     """
     arrivals: list[Arrival] = []

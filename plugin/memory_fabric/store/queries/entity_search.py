@@ -32,15 +32,15 @@ PART_CHARS = 3
 MAX_PARTS = 4
 # The only letter whose lower case consists of two characters: `i` and this dot.
 DOTTED, DOT = "İ", "\u0307"
-# The share of words in a rank if all words are found, or if the query is a substring.
+# The second part of a rank (a negated share) if all words, or the whole query, were found.
 ALL_WORDS = -1.0
 
 
 class Found(NamedTuple):
-    """The best matches in order, each (rank, name); `is_cut` means that there may be more. The best
-    rank comes first. A rank compares: whether the query is the entity's name; the share of the
-    query's words that were found (ALL_WORDS if all were found, or the query as a substring);
-    whether the name matches; the score of rare words; the age, oldest first.
+    """The best matches, best rank first, each (rank, name); `is_cut` means that there may be more.
+    A rank compares in turn: whether the query is the entity's name, the share of the query's words
+    in the entity (ALL_WORDS if it has all of them or the whole query), whether the query is in its
+    name or type, the score of its rare words, and its age (oldest first).
     """
 
     best: tuple[tuple[Rank, str], ...]
@@ -48,7 +48,9 @@ class Found(NamedTuple):
 
 
 class WordMatches(NamedTuple):
-    """Names, scores and shares of words found, by entity id; entities with all words (`whole`)."""
+    """Entities that have words of the query, by id: name, score, and share of the query's words.
+    `whole` lists (id, name) of the entities that have all words.
+    """
 
     names: dict[int, str]
     scores: dict[int, float]
@@ -65,7 +67,7 @@ def find(db: Database, query: str, names: Sequence[str] = ()) -> Found:
     needle, matches = query.lower(), _by_words(db, terms(query))
     in_names = list(islice(names_with(db, needle), POOL_ROWS))
     texts = list(islice(texts_with(db, needle), POOL_ROWS))
-    # Entities that have one of these names exactly, in another spelling, or as an alias.
+    # Entities whose name or alias is the query or one of `names`, ignoring case and separators.
     by_name = {id_: name for id_, name, _ in graph.meant_by(db, [query, *names]).values()}
     in_name = dict(in_names)
     full = {**dict(matches.whole), **dict(texts), **in_name, **by_name}
@@ -166,7 +168,7 @@ def _with_all(db: Database, words: Sequence[str]) -> Iterator[tuple[int, str]]:
 
 
 def _in_portions(db: Database, sql: str, wanted: str, portion: int) -> Iterator[tuple[Any, ...]]:
-    """Yield a query's rows, read in portions; its values are `wanted`, the last row and a size."""
+    """Yield a query's rows in portions; `sql` binds `wanted`, the last id read, and `portion`."""
     after = 0
     while rows := db.rows(sql, (wanted, after, portion)):
         yield from rows
@@ -211,7 +213,7 @@ def texts_with(db: Database, needle: str) -> Iterator[tuple[int, str]]:
             yield number, name
 
 
-# Two queries for names, then two for texts: one uses the trigram index, the other scans rows.
+# For names and for texts: one query with the trigram index, and one that scans the rows.
 _BY_NAME = (
     "SELECT e.id, e.name, e.type FROM entities_trigrams AS t CROSS JOIN entities AS e "
     "ON e.id = t.rowid WHERE entities_trigrams MATCH ? AND t.rowid > ? ORDER BY t.rowid LIMIT ?",
@@ -229,12 +231,12 @@ _BY_TEXT = (
 
 
 def _rows_with_part(db: Database, needle: str, by_parts: str, by_letters: str) -> Iterator[Any]:
-    """Yield rows that may contain the needle: those with up to MAX_PARTS of its trigrams or, if it
-    is too short for trigrams, with its letters.
+    """Yield rows that may contain the needle: rows with all of up to MAX_PARTS of its trigrams or,
+    if it has none, rows with one of its `_spellings`.
     """
     parts = _certain_parts(needle)
     runs = (p[at : at + PART_CHARS] for p in parts for at in range(len(p) - PART_CHARS + 1))
-    # Omit runs with NUL, which FTS5 cannot look up, or accents, which texts may compose otherwise.
+    # Omit trigrams with NUL (FTS5 cannot find it) or a separate accent (texts may compose letters).
     plain = (run for run in runs if not any(c == "\0" or "\u0300" <= c <= "\u036f" for c in run))
     whole = list(dict.fromkeys(plain))
     if not whole:
@@ -248,7 +250,7 @@ def _rows_with_part(db: Database, needle: str, by_parts: str, by_letters: str) -
 
 
 def _certain_parts(needle: str) -> list[str]:
-    """Split the needle wherever it may match the letter `İ`, whose lower case is `i` and a dot."""
+    """Split the needle at each `i` with a dot, which may be the lower case of the letter `İ`."""
     return needle.removeprefix(DOT).split("i" + DOT)
 
 
@@ -257,8 +259,8 @@ def _quoted(run: str) -> str:
 
 
 def _spellings(needle: str) -> list[str]:
-    """Return upper- and lower-case spellings of the needle's longest certain part (_certain_parts);
-    every text that matches the needle contains one of them.
+    """Return spellings of the needle's longest part (see `_certain_parts`): every mix of upper and
+    lower case if the part is as short as a trigram, else all lower and all upper case.
     """
     needle = max(_certain_parts(needle), key=len) or ("i" if "i" in needle else needle)
     if len(needle) > PART_CHARS:

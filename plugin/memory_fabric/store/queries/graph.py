@@ -15,7 +15,7 @@ from memory_fabric.text import name_key
 CHUNK = 500
 ENDS = ("source", "target")
 EVERY = Condition()
-# Appended to other members' statements, because a graph has no field for the author.
+# Added to a statement of another team member: the graph's format has no field for the author.
 _CLAIMED = "' (from ' || {by} || ', unverified)'"
 _TEXT = f"text || CASE source WHEN '{OTHERS}' THEN {_CLAIMED.format(by='agent')} ELSE '' END"
 _TYPE = f"r.type || CASE r.said_by WHEN '' THEN '' ELSE {_CLAIMED.format(by='r.said_by')} END"
@@ -30,7 +30,7 @@ MAX_SMALL_ENTITIES = 500
 def read_graph(db: Database) -> Graph:
     """Return the whole graph: all entities, observations and relations in creation order."""
     entities = db.rows("SELECT id, name, type FROM entities ORDER BY id")
-    # If two domains have the same observation, each has its own row; the text is listed once.
+    # Each domain has its own row for an observation, so equal texts of one entity are listed once.
     texts: dict[int, dict[str, None]] = {}
     for entity, text in db.rows(f"SELECT entity, {_TEXT} FROM observations ORDER BY id"):
         texts.setdefault(entity, {})[text] = None
@@ -69,7 +69,7 @@ def merged(graphs: Iterable[Graph]) -> Graph:
 
 
 def by_name(parts: Iterable[Iterable[Entity]]) -> dict[str, Entity]:
-    """Combine entities of the same name: the first type is used, and the observations of all."""
+    """Combine entities of the same name: keep the first type, and all observations, each once."""
     entities: dict[str, Entity] = {}
     for entity in chain.from_iterable(parts):
         if before := entities.get(entity.name):
@@ -88,8 +88,8 @@ def open_nodes(db: Database, names: Sequence[str]) -> Graph:
 def opened(
     db: Database, names: Sequence[str], limit: int = -1, ends: Sequence[str] = ENDS
 ) -> tuple[list[Entity], dict[int, Relation]]:
-    """Return the entities with these names, and by row id the relations that have one of them at
-    one of the `ends`: at most the `limit` oldest for each CHUNK of names (-1 for all).
+    """Return the entities with these names and, by row id, the relations whose source or target
+    (`ends`) they are: for each CHUNK of names, at most the `limit` oldest (-1 for all).
     """
     rows = _by_name(db, names)
     ids = [id_ for id_, _, _ in rows]
@@ -122,9 +122,9 @@ def existing(db: Database, names: Sequence[str]) -> list[str]:
 def relations_of(
     db: Database, names: Sequence[str], limit: int = 200, *, at: str = "", only: Condition = EVERY
 ) -> list[Relation]:
-    """Return the relations from or to entities with exactly these names, oldest first. With a time
-    `at` (ISO 8601, or NOW), only relations that had been stated and had not ended by then; with
-    `only`, only relations (alias `r`) that match this condition.
+    """Return the relations from or to entities with exactly these names, oldest first. `at` is a
+    time (ISO 8601, or NOW): relations stated later, or ended by then, are left out. `only` is a
+    further condition on the relations (alias `r`).
     """
     return relations_at(db, [id_ for id_, _, _ in _by_name(db, names)], at, only, limit)
 
@@ -137,7 +137,7 @@ def stated_at(db: Database, relation: Relation) -> str:
 
 
 def entities_by_key(db: Database, keys: Iterable[str]) -> dict[str, Entity]:
-    """Map name keys to the entities whose name or alias has the key, without observations."""
+    """Map keys (see `name_key`) to the entities of this name or alias, without observations."""
     return {key: Entity(name, kind) for key, (_, name, kind) in meant_by(db, keys).items()}
 
 
@@ -148,7 +148,7 @@ def orphans(db: Database, limit: int = 100) -> list[str]:
 
 
 def left_alone(db: Database, deletions: int = 100) -> list[str]:
-    """Return entities that still have observations but lost all relations in recent deletions."""
+    """Return entities left with observations but no relations by the latest deletions."""
     ends: dict[str, None] = {}
     kinds = "kind IN ('delete_entities', 'delete_relations', 'forget')"
     query = f"SELECT inverse FROM operations WHERE {kinds} ORDER BY seq DESC LIMIT ?"
@@ -197,12 +197,12 @@ _VALID_AT = (
 
 
 def meant_by(db: Database, keys: Iterable[str]) -> dict[str, tuple[int, str, str]]:
-    """Map name keys to the entity (id, name, type) whose name or alias has the key."""
+    """Map keys (see `name_key`) to the entity (id, name, type) that has this name or alias."""
     wanted = json.dumps(list(dict.fromkeys(map(name_key, keys))))
     return {key: (id_, *rest) for key, id_, *rest in db.rows(_ENTITIES_OF_KEYS, (wanted, wanted))}
 
 
-# The last row of a key is used: names have priority over aliases, older entities over newer.
+# The caller uses the last row of each key, so names follow aliases, and the oldest entity is last.
 _ENTITIES_OF_KEYS = """
 SELECT j.value, e.id, e.name, e.type FROM json_each(?) AS j
     JOIN aliases AS a ON a.key = j.value JOIN entities AS e ON e.id = a.entity

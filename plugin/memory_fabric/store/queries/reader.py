@@ -21,7 +21,7 @@ TurnsBySession = dict[str, list[tuple[int, float]]]
 MAX_COMPARED = 1000
 # In each index, a word's rows are counted up to this number: enough to know which words are rare.
 MAX_COUNTED = 256
-# Limits for answers from whole sessions: the best turns to rank, and all turns to read.
+# Limits when sessions are ranked as a whole: the best turns to consider, and all turns to read.
 SCANNED_TURNS, READ_TURNS = 1000, 2000
 TURN_CHARS, SESSION_CHARS = 2500, 16_000
 _INDEXES = {source: f"{source}_fts" for source in ("records", "entities", "episodes")}
@@ -42,8 +42,8 @@ _DOMAINS_IN = ("records", "observations", "entities", "relations", "episodes")
 
 
 class Reader:
-    """Queries of recall on one database: candidates of each source, the graph, and names. A group
-    has the spellings of one word of a question. Methods may raise StoreUnavailable, DeadlinePassed.
+    """Recall's queries on one database: candidates from each source, relations, names. Each group
+    has the spellings of one word in a question. Methods may raise StoreUnavailable, DeadlinePassed.
     """
 
     def __init__(self, database: Database) -> None:
@@ -58,12 +58,12 @@ class Reader:
         return search.observations(self._db, match, limit, filters)
 
     def observations_with(self, names: Sequence[str], limit: int, filters: Filters) -> Candidates:
-        """Return observations with one of these names, best first; if many, only the newer ones."""
+        """Return observations that contain one of these names, best first; if many, only newer."""
         after = conditions.ranked_after(self._db, "observations_fts", names)
         return search.observations(self._db, match_expression(names), limit, filters, after)
 
     def observations_of(self, keys: Sequence[str], limit: int, filters: Filters) -> Candidates:
-        """Return the newest observations about these name keys that belong to no record."""
+        """Return the newest observations, stated by no record, of entities with these name keys."""
         entities = sorted({id_ for id_, _, _ in graph.meant_by(self._db, keys).values()})
         where = f"o.entity IN ({conditions.marks(entities)}) AND o.record = ''"
         wanted, newest = conditions.of_observations(self._db, filters), search.newest_observations
@@ -102,7 +102,7 @@ class Reader:
         return search.episodes(self._db, match, limit, filters, neighbours=neighbours)
 
     def turns_by_session(self, groups: Groups, filters: Filters) -> TurnsBySession:
-        """Map sessions to their turns among the SCANNED_TURNS best matches, each as (row, bm25)."""
+        """Group the SCANNED_TURNS best matching turns by session; each turn is (row, bm25)."""
         match = selective_query(self._db, "episodes_fts", groups, SCANNED_TURNS)
         if not match:
             return {}
@@ -120,7 +120,7 @@ class Reader:
         return turns
 
     def session_texts(self, sessions: Sequence[str], filters: Filters) -> dict[str, str]:
-        """Map each session to one text of the beginnings of its turns, oldest session first."""
+        """Map sessions, oldest first, to the beginnings of their turns, joined into one text."""
         wanted = conditions.of_episodes(self._db, filters)
         beginnings = f"SELECT o.session, substr(o.text, 1, {TURN_CHARS}) FROM episodes AS o"
         where = f"o.session IN ({conditions.marks(sessions)}) {wanted.sql} ORDER BY o.id LIMIT ?"
@@ -147,7 +147,7 @@ class Reader:
         return graph.entities_by_key(self._db, keys)
 
     def relations_by_key(self, keys: Words, at: str, filters: Filters) -> dict[str, list[Relation]]:
-        """Map the names of entities with these name keys to their relations at the time `at`."""
+        """Map the name of each entity with one of these keys to its relations at the time `at`."""
         only = conditions.of_relations(self._db, filters)
         names = {id_: name for id_, name, _ in sorted(graph.meant_by(self._db, keys).values())}
         around: dict[str, list[Relation]] = {name: [] for name in names.values()}
@@ -171,7 +171,7 @@ class Reader:
         return dict(self._pairs(_ALIASES, (json.dumps(list(terms)),))) if terms else {}
 
     def rows_with(self, terms: Sequence[str], sources: Container[str]) -> Mapping[str, int]:
-        """Map each word that occurs to its number of rows, at most MAX_COUNTED for each index."""
+        """Map each word to its number of rows, if any, at most MAX_COUNTED in each index."""
         indexes = [index for source, index in _INDEXES.items() if source in sources]
         of_index = "(SELECT count(*) FROM (SELECT 1 FROM {0} WHERE {0} MATCH j.value LIMIT {1}))"
         counted = " + ".join(of_index.format(index, MAX_COUNTED) for index in indexes)
@@ -194,7 +194,7 @@ class Reader:
         return any(self._db.row(query, (domain,)) for query in queries)
 
     def _pairs(self, sql: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
-        """Return the rows, or [] if the database fails: the main search will report the failure."""
+        """Return the rows; [] if the database fails: recall's main search reports the failure."""
         try:
             return self._db.rows(sql, values)
         except DeadlinePassed:

@@ -19,8 +19,8 @@ EVERYTHING = Filters()
 
 
 class Candidate(NamedTuple):
-    """A row that matched; its id is `graph:<entity>#<n>`, `record:<uuid>` or `episode:<uuid>`. A
-    turn also has the texts around it; a turn added only as a neighbour has a `bm25` of 0.
+    """A row that matched; its id is `graph:<entity>#<row>`, `record:<uuid>` or `episode:<uuid>`. A
+    turn also has the texts around it; its `bm25` is 0 if only a neighbouring turn matched.
     """
 
     id: str
@@ -109,7 +109,7 @@ def at_rows(
 
 
 def with_neighbours(wanted: Condition) -> "_Source":
-    """Return the source of turns, extended by the row ids of the turns before and after each."""
+    """Return the source of turns, with the row ids of the previous and next turn as fields."""
     beside = wanted.sql.replace("o.", "q.")
     of_session = "FROM episodes AS q WHERE q.session = o.session AND q.id"
     before = f"(SELECT max(q.id) {of_session} < o.id {beside})"
@@ -146,7 +146,7 @@ def entities_named(
     if not match:
         return []
     rows = _ranked(db, _ENTITIES, match, conditions.of_entities(db, filters), limit)
-    # The text is this user's newest observations at the time of the filters.
+    # Describe an entity by this user's newest observations that were valid at the time `as_of`.
     then = filters.as_of or "9999"
     wanted = conditions.of_observations(db, filters._replace(types=()))
     newest = (
@@ -193,7 +193,7 @@ _OF_BODY = ("relations", "alternatives", "outcome", "author", "project")
 
 
 class _Source(NamedTuple):
-    """A full-text index, its column weights, the join with its table, fields, and their values."""
+    """An FTS index: table, column weights, SQL for the join and the fields, and bound `values`."""
 
     table: str
     weights: str
@@ -207,11 +207,11 @@ _OBSERVATIONS = _Source(
     "0.6, 1.0, 0.5",
     "JOIN observations AS o ON o.id = {id} JOIN entities AS e ON e.id = o.entity",
     "o.id, e.name, e.type, o.text, o.record, o.trust, o.source, o.session, o.agent, o.domain, "
-    # The successor of the record that states the observation; if several do, the one valid longest.
+    # The successor of the observation's record; of several records, that of the longest valid one.
     "o.created_at, (SELECT x.superseded_by || ' ' || x.valid_to FROM claims AS c "
     "JOIN records AS x ON x.id = c.record WHERE o.record <> '' AND c.kind = 'observations' "
     "AND c.row = o.id ORDER BY x.valid_to <> '', x.valid_to DESC LIMIT 1), "
-    # The scope of the observation's record, and the record's quotation of the user.
+    # The scope of the observation's record, and the user's words that the record quotes.
     "(SELECT x.scope || ' ' || coalesce(CASE WHEN x.trust = 'user' THEN "
     f"json_extract(x.body, '$.evidence.{QUOTATION}') END, '') FROM records AS x "
     "WHERE x.id = o.record)",
@@ -238,8 +238,8 @@ def _ranked(
     db: Database, source: _Source, match: str, wanted: Condition, limit: int, after: int = 0
 ) -> list[tuple[Any, ...]]:
     """Return matching rows with a number above `after`, best first; the last field is the score.
-    The condition is applied only to some more of the best matches than requested, because reading
-    every row costs more than the search; if too few remain, it is applied to all matches.
+    Testing `wanted` on every match costs more than the search, so at first only about four times as
+    many of the best matches as requested are tested. If too few of these remain, all are tested.
     """
     table = source.table
     ranking = f"SELECT t.rowid, bm25({table}, {source.weights}) AS score FROM {table} AS t "

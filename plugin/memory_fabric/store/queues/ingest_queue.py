@@ -33,7 +33,7 @@ MIN_ID_CHARS = 6
 
 
 class Accepted(NamedTuple):
-    """Outcome: the text of `length` characters is stored; if `repeated`, under its earlier `id`."""
+    """Outcome: the text of `length` characters is stored as `id` (if `repeated`, since earlier)."""
 
     id: str
     length: int
@@ -42,7 +42,7 @@ class Accepted(NamedTuple):
 
 
 class IdempotencyConflict(NamedTuple):
-    """Outcome: nothing was stored; the idempotency key belongs to other content, with this id."""
+    """Outcome: nothing was stored, because another text, `id`, has the same idempotency key."""
 
     id: str
 
@@ -65,7 +65,7 @@ class QueuedText(NamedTuple):
 
 
 class Backlog(NamedTuple):
-    """Counts of texts not done; `oldest_at` is when the oldest waiting or working text arrived."""
+    """Counts of unfinished texts; `oldest_at` is when the oldest in WAITING or WORKING arrived."""
 
     waiting: int = 0
     working: int = 0
@@ -75,7 +75,7 @@ class Backlog(NamedTuple):
 
 
 class Claimed(NamedTuple):
-    """A claimed text, its attempts and progress. Its content may be older than `accepted_at`."""
+    """A claimed text, its attempts and progress; it may be about a time before `accepted_at`."""
 
     id: str
     ingest: Ingest
@@ -88,11 +88,11 @@ def accept(memory: BaseMemory, ingests: Sequence[Ingest], by: Provenance) -> lis
     """Store texts durably, all or none; return the outcomes. Raises StoreUnavailable, BadInput."""
     operations = []
     for ingest in ingests:
-        # A text and its operation share an id, so undoing the operation reverses all effects.
+        # The text, its operation and the batch of its results share an id, so one undo covers all.
         id_, key = ids.new_id(), ingest.idempotency_key
         cleaned = ingest._replace(
             domain=domain_name(without_secrets(ingest.domain)) or LEFT_OUT.domain,
-            # Hashed, because a key looks like a secret: redaction would make all keys equal.
+            # Hash the key: redaction would take it for a secret, and all keys would become equal.
             idempotency_key=ids.id_for(f"idempotency {key}") if key else "",
         )
         session, agent = ingest.session_id or by.session, by.agent or ingest.source_model
@@ -102,7 +102,7 @@ def accept(memory: BaseMemory, ingests: Sequence[Ingest], by: Provenance) -> lis
     outcomes: list[Outcome] = []
     for result in write.apply_all(memory.session_database(), operations):
         ingest, id_ = _of_object(result["ingest"]), str(result["id"])
-        # If the text was processed, its content may have been erased.
+        # The content of a processed text may be erased; then its length is in the result.
         length = len(ingest.session_summary) or int(result.get("length", 0))
         accepted = Accepted(id_, length, ingest.domain, bool(result.get("repeated")))
         outcomes.append(IdempotencyConflict(id_) if result.get("conflict") else accepted)
@@ -200,7 +200,7 @@ def finish(memory: BaseMemory, id_: str, worker: str, result: Payload) -> bool:
         return False
     ingest = _ingest(row[0])
     outcome = {"length": len(ingest.session_summary), "domain": ingest.domain, **result}
-    # The author is the worker, because the session that sent the text did not write this result.
+    # Name no session: a worker made this result, not the session that sent the text.
     by = Provenance("ingest", trust="tool", agent=ingest.source_model, domain=ingest.domain)
     operation = memory.operation("ingested", {"id": id_, "outcome": outcome}, by)
     with database.transaction() as c:
@@ -227,7 +227,7 @@ def fail(memory: BaseMemory, id_: str, worker: str, error: str, now: float) -> b
 
 
 def give_back(memory: BaseMemory, id_: str, worker: str, error: str, now: float) -> bool:
-    """Schedule another attempt without counting the last; False if another worker has the lease."""
+    """Requeue the text without counting this attempt; False if another worker has the lease."""
     due_at = ids.timestamp(now + FIRST_RETRY_S)
     values = (WAITING, due_at, _public_error(memory, error), id_, worker)
     return _changed(memory, f"{_WAIT_AGAIN}, attempts = max(0, attempts - 1)", values)
@@ -239,7 +239,7 @@ def retry_s(attempts: int) -> float:
 
 
 def next_due_s(memory: BaseMemory, now: float) -> float | None:
-    """Return the seconds until a text is due or a lease expires; None if no text is open."""
+    """Return the seconds until a text is due or a lease expires; None if there is neither."""
     database = _database(memory)
     next_at = "SELECT min(CASE state WHEN ?1 THEN due_at ELSE leased_until END) FROM intake"
     where = "WHERE state <> 'done' AND state IN (?1, ?2)"
@@ -251,7 +251,7 @@ def next_due_s(memory: BaseMemory, now: float) -> float | None:
 
 
 def retry(memory: BaseMemory, chosen: Sequence[str], now: float) -> int:
-    """Schedule the chosen texts that are dead or waiting for an attempt now; return the count."""
+    """Make the chosen texts due now if they are waiting or dead; return their count."""
     if (database := _database(memory)) is None:
         return 0
     update = (

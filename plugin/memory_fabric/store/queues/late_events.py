@@ -20,9 +20,9 @@ from memory_fabric.store import files
 from memory_fabric.store.home import signing
 
 FOLDER, LOCK, REFUSED = "late", "late.lock", ".refused"
-# A larger event is not stored; all waiting events together may have up to MAX_BYTES.
+# Size limits of one event and of all waiting events; beyond them, an event is not stored.
 MAX_EVENT_BYTES, MAX_BYTES = 1 << 20, 64 << 20
-# Maximum number of attempts at an event that fails for other reasons than lack of time.
+# An event that failed this often is set aside; failures for lack of time do not count.
 MAX_ATTEMPTS = 4
 # Fields that identify the event's session, agent and folder and contain no text of the user.
 _PLACE = ("hook_event_name", "session_id", "cwd", "transcript_path", "agent_id", "agent_type")
@@ -31,7 +31,7 @@ _SETTINGS = "project_dir attended foreign entrypoint author origin domain notes 
 
 
 class Late(NamedTuple):
-    """A waiting event, its time (ISO 8601), its unfinished handlers, and its session's settings."""
+    """A waiting event: its time (ISO 8601), handlers still to be run, its session's settings."""
 
     path: str
     event: Event

@@ -4,8 +4,8 @@
     forward/rejected/         items that the receiver refused permanently, with its answer
     forward/state.json        time and outcome of the last attempt, without any content
 
-An item is `{"to": address, "place": project id, "body": {…}}`. Only `body` is sent, and only to
-this address, because another project may have another receiver. Only the owner can read the files.
+An item is `{"to": address, "place": project id, "body": {…}}`. Only `body` is sent, and only to the
+item's own address: projects may have different receivers. Only the owner can read the files.
 """
 
 import json
@@ -18,13 +18,13 @@ from memory_fabric.errors import FabricError
 from memory_fabric.store import files
 
 FOLDER, REJECTED, STATE = "forward", "rejected", "state.json"
-# Enough for weeks of sessions. Rejected items count, too, because no item is dropped silently.
+# Space for weeks of sessions. Rejected items also count, because no item is dropped silently.
 MAX_ITEMS, MAX_BYTES = 500, 32 << 20
 # Seconds to wait for the lock. Other processes keep it only for the time of writing one file.
 LOCK_S = 2.0
 # The number of keys of sent items that are saved, in order to recognise repetitions.
 KEPT_KEYS = 200
-# The longest back-off, even if the receiver asks for more or the clock was set back.
+# The maximum back-off, also if the receiver asks for more or a clock change would prolong it.
 MAX_WAIT_S = 24 * 3600
 
 
@@ -49,7 +49,7 @@ class Item(NamedTuple):
 
 
 class Backlog(NamedTuple):
-    """State of forwarding. Times are ISO 8601, '' for never; `dropped` items had no space left."""
+    """State of forwarding; times are ISO 8601 or ''. `dropped` counts items that did not fit."""
 
     waiting: int = 0
     elsewhere: tuple[str, ...] = ()
@@ -121,7 +121,7 @@ def reject(home: str, item: Item, answer: Mapping[str, Any]) -> None:
     """Move a refused item to `rejected`, with the answer. Raises OSError, TimeoutError."""
     with _locked(home):
         content = read(item)
-        if content:  # an empty item was erased and must not come back
+        if content:  # do not restore an item that was erased meanwhile
             path = os.path.join(folder_of(home), REJECTED, os.path.basename(item.path))
             files.write_atomic(path, encoded({**content, "answer": answer}))
         files.remove(item.path)
@@ -149,7 +149,7 @@ def update_state(home: str, **changes: object) -> None:
 
 
 def count_dropped(home: str) -> bool:
-    """Count a dropped item; return True if it is the first since an item was last sent."""
+    """Count a dropped item; return True if none was dropped since the last item was sent."""
     with _locked(home):
         noted = state(home)
         _change(home, dropped=int(_number(noted.get("dropped"))) + 1, told_full=True)
@@ -165,7 +165,7 @@ def is_due(home: str, to: str, now_s: float) -> bool:
 
 
 def backlog(home: str, to: str) -> Backlog:
-    """Return the state of forwarding to `to`; `elsewhere` lists the addresses of other items."""
+    """Return the state of forwarding to `to`; `elsewhere` has other addresses of waiting items."""
     items, refused, noted = waiting(home), rejected(home), state(home)
     addresses = {str(read(item).get("to", "")) for item in items} - {to, ""}
     answer = files.read_json(refused[-1].path, MAX_BYTES).get("answer") if refused else {}
@@ -206,7 +206,7 @@ def _items(folder: str) -> list[Item]:
     for name in files.names_in(folder):
         id_, _, tail = name.partition(".")
         key, _, ending = tail.partition(".")
-        # A key may have only an id's characters: others could break a header of the request.
+        # A key has only letters, digits and `-`, because it is sent in a header of the request.
         if ending == "json" and key and all(c.isalnum() or c == "-" for c in key):
             items.append(Item(id_, key, os.path.join(folder, name)))
     return items

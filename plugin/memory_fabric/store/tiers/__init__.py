@@ -1,1 +1,1 @@
-"""Tiers outside the database: MEMORY.md, the client's memory files, and their updates."""
+"""Storage besides the databases (MEMORY.md and the client's memory files), and its updates."""

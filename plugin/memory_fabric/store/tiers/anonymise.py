@@ -15,7 +15,7 @@ from memory_fabric.models import Record
 from memory_fabric.store import files
 from memory_fabric.store.base_memory import BaseMemory
 
-# A name of at least this length also reveals the origin as a part of a word: "ledgerly-db".
+# A name of at least this length is also replaced within a hyphenated word, as in "ledgerly-db".
 DISTINCTIVE_CHARS = 6
 # Hosts of repositories whose names reveal nothing about a repository's owner.
 PUBLIC_HOSTS = frozenset(("github.com", "gitlab.com", "bitbucket.org", "codeberg.org", ""))
@@ -59,7 +59,7 @@ _ADDRESS_6 = re.compile(
     re.IGNORECASE,
 )
 _TIME = re.compile(r"\d{1,2}(?::\d{1,2})*")
-# Host names of two labels, if no program's name has their ending, or else of at least three labels.
+# Host names: at least two labels if they end like `.org`, three if program names do too (`.io`).
 _HOST = re.compile(
     r"(?<![\w.@/-])(?:[a-z0-9][a-z0-9_-]{0,62}\.){1,6}(?:com|org|net|edu|gov|de|fr|nl|ch|at|be|se|"
     r"dk|fi|eu|uk|jp|cn|kr|ru|br|ca|au|nz|es|it|cz|lan|internal|intranet|corp|localdomain)"
@@ -113,7 +113,7 @@ def cleaned(text: str, names: Mapping[str, str]) -> str:
     text = _EMAIL.sub("someone", text) if "@" in text else text
     text = _PATH.sub("a path", _URL.sub("a link", text))
     text = _ADDRESS.sub(lambda m: m[0] if m[0] in COMMON_ADDRESSES else "an address", text)
-    # A whole private network is not replaced, because many sites have it; a part of it is replaced.
+    # Keep whole private networks (`10.0.0.0/8`), which many sites have; replace smaller networks.
     text = _NET.sub(lambda m: m[0] if m[0] in COMMON_NETS else "an address", text)
     text = _ADDRESS_6.sub(lambda m: m[0] if _TIME.fullmatch(m[0]) else "an address", text)
     text = _HOST.sub(
@@ -167,7 +167,7 @@ def _user_names(memory: BaseMemory) -> set[str]:
         try:
             text = files.read_text(path) or ""
         except OSError:
-            continue  # the path is a folder or pipe, without names
+            continue  # e.g. a folder or pipe, which contains no user names
         section = ""
         for line in map(str.strip, text.split("\n")):
             section = line.lower() if line.startswith("[") else section
@@ -186,6 +186,6 @@ def _account(match: re.Match[str]) -> str:
 
 
 def _replacement(name: str, instead: str, match: re.Match[str]) -> str:
-    """Return the replacement of a name, but keep short capitals: "API" is not the project "api"."""
+    """Return `instead`, but keep a short word in capitals: "API" is not the project "api"."""
     form = match.group()
     return form if form.isupper() and form != name and len(form) < 5 else instead

@@ -19,7 +19,7 @@ from memory_fabric.text import cut, encodable, neutralised, one_line
 
 SOURCE = "native"
 MAIN = "MEMORY.md"
-# The client itself shows less (24 KB of one file); this much can be read within milliseconds.
+# Limits of one search: this much is read within milliseconds. The client shows 24 KB of one file.
 MAX_FILES, MAX_BYTES = 64, 256 * 1024
 MAX_NOTE_CHARS = 1000
 MAX_HEADING_CHARS = 120
@@ -32,9 +32,9 @@ _NESTED_FROM = 2
 
 
 def candidates(memory: Memory, filters: Filters) -> tuple[list[Candidate], list[str]]:
-    """Return the notes of the project's client memory files that match, with ids
-    `native:<file>#<n>`, and the failures. Notes have no domain, so a memory limited to domains
-    returns none.
+    """Return the notes of the project's client memory files that match the filters, and messages
+    about failures. A note's id is `native:<file>#<n>`. Notes have no domain, so a memory limited to
+    domains returns none.
     """
     project = memory.project
     # Notes have no agent, session or category, so no note matches a filter by these.
@@ -49,7 +49,7 @@ def candidates(memory: Memory, filters: Filters) -> tuple[list[Candidate], list[
         return [], []
     texts, failures = _texts(os.path.dirname(place.path))
     for name, text, changed_at in texts:
-        is_after = changed_at >= filters.since  # '' sorts before all times
+        is_after = changed_at >= filters.since  # always true if `since` is ''
         is_before = not filters.before or changed_at < filters.before
         if not (is_after and is_before) or (filters.as_of and changed_at > filters.as_of):
             continue
@@ -61,9 +61,9 @@ def candidates(memory: Memory, filters: Filters) -> tuple[list[Candidate], list[
 
 
 def split(text: str) -> list[str]:
-    """Split a text into notes of one line and at most MAX_NOTE_CHARS, redacted and neutralised. A
-    note is a bullet with its nested lines or a paragraph, preceded by its heading; or a heading
-    without any text below. Blocks of memory-fabric and comments of one line are skipped.
+    """Split a text into one-line notes of at most MAX_NOTE_CHARS, redacted and neutralised. A note
+    is a bullet (with nested lines) or a paragraph, after its heading; a heading without text is
+    also a note. Blocks of memory-fabric and one-line comments are skipped.
     """
     parts = memory_md.parse(text)
     # The whole text is redacted first, because a key or a private block may span several lines.
@@ -137,7 +137,7 @@ def _read(root: str, name: str, most: int) -> tuple[bytes, float, bool] | None:
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield (heading, text) of each bullet or paragraph, ("", heading) for a lone heading."""
+    """Yield (heading, text) of bullets and paragraphs, ("", heading) of a heading without text."""
     heading, level, code, is_alone = "", 0, "", False
     parts: list[str] = []
     for line in lines:

@@ -12,7 +12,7 @@ from memory_fabric.store.projects.identity import LOCAL_FOLDER
 from memory_fabric.store.tiers import memory_md
 
 DATABASE, USERS = "graph.db", "user.db"
-# The folder of the separate homes for served graph files; the file in each with the served path.
+# SERVED contains a home for each served graph file; SERVED_NOTE in such a home has the file's path.
 SERVED, SERVED_NOTE = "files", "served.json"
 
 
@@ -56,14 +56,14 @@ def roots(home: str) -> Iterator[tuple[str, str]]:
 
 
 def save_served(home: str, path: str) -> None:
-    """Save, in the home of a served graph file, the path of that file. Raises OSError."""
+    """Save the path of a served graph file in `home`, its separate home folder. Raises OSError."""
     note, content = os.path.join(home, SERVED_NOTE), {"file": path}
     if files.read_json(note) != content:
         files.write_atomic(note, files.pretty_json(content))
 
 
 def logs_of_client(memory: BaseMemory) -> list[str]:
-    """Return the logs in the data folders of plugins, which are used if home cannot be written."""
+    """Return the log files in plugins' data folders, the fallback if home cannot be written."""
     top = os.path.join(memory.settings.config_dir, "plugins", "data")
     folders = [*(os.path.join(top, name) for name in files.names_in(top)), memory.settings.data_dir]
     names = (log.LOG_NAME, f"{log.LOG_NAME}.1")
@@ -87,13 +87,13 @@ def own_files(memory: BaseMemory, places: Sequence[Location]) -> list[str]:
 
 
 def other_files(memory: BaseMemory, places: Sequence[Location]) -> list[str]:
-    """Return the files of other projects and memories in home, and the served graph files."""
+    """Return the files in home that belong to other projects or homes, and served graph files."""
     mine, home = set(own_files(memory, places)), memory.switched_by[0]
     if memory.mirror:
         mine.add(memory.mirror.path)
     walked = os.walk(home)
     paths = [os.path.join(at, name) for at, _, names in walked for name in names]
-    # Graph files that are served from homes inside this home, each of which has a note of its file.
+    # Each home in SERVED has a note with the path of its graph file, which may be anywhere.
     top = os.path.join(home, SERVED)
     notes = [os.path.join(top, name, SERVED_NOTE) for name in files.names_in(top)]
     served = dict.fromkeys(str(files.read_json(note).get("file", "")) for note in notes)

@@ -1,4 +1,4 @@
-"""Tier 3: a block in the client's own MEMORY.md, which the client loads into every session.
+"""A block of memories in the client's own MEMORY.md, which the client loads into every session.
 
 The file belongs to the user: no byte outside the block changes. Markers and ids are HTML comments
 on separate lines; the client removes these and does not count them (measured, docs/hooks.md).
@@ -14,22 +14,22 @@ from memory_fabric.models import SAID_BEFORE, Record, by_words, shown_type, user
 from memory_fabric.store import files
 from memory_fabric.text import cut, folded, neutralised, one_line, unfolded, without_controls
 
-# A function from lines by id to the ids of those lines that are to be kept in the block.
+# A function that receives the block's lines by id, and returns the ids of the lines to keep.
 Keeps = Callable[[Mapping[str, str]], Collection[str]]
 
 BEGIN, END = "<!-- memory-fabric:begin -->", "<!-- memory-fabric:end -->"
-# Begins a block after text without a final line break; the line break above is part of the block.
+# The begin marker if the user's text ends without a line break; the block then adds this break.
 BEGIN_JOINED = "<!-- memory-fabric:begin, with the line break above -->"
 # Must not change: under another heading, existing blocks would count as text of the user.
 HEADING = "## Remembered by memory-fabric"
-# The heading above lines whose records were lost: the file may have the only copy of these records.
+# The heading of lines whose records are in no database: the file may have their only copy.
 LACKED = "Not in this memory; `memory-fabric project adopt` restores:"
 # The client shows 200 lines and 24.4 KB of the file; the block must be a small part of this.
 MAX_BLOCK_LINES = 40
 MAX_FILE_LINES = 200
 MAX_FILE_BYTES = 24_000
 MAX_LINE_CHARS = 300
-# Maximum length of the assistant's sentence in a line that also quotes the user.
+# Space for the assistant's sentence after a long quotation of the user, which is never cut.
 CAPTION_CHARS = 200
 # Larger files, which the client would not show, are neither read nor written.
 MAX_READ_BYTES, MAX_SETTINGS_BYTES = 1 << 20, 4 << 20
@@ -51,7 +51,9 @@ class MemoryFile(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """The user's text before the block, and inside or after it; the block's own lines by id."""
+    """Parts of a MEMORY.md: the user's text before the block, the user's text in or after it, and
+    the block's own lines by record id. `fenced` is True if there is a block.
+    """
 
     before: str
     after: str
@@ -60,7 +62,7 @@ class Parts(NamedTuple):
 
 
 def locate(config_dir: str, project_root: str, off_by: str = "") -> MemoryFile:
-    """Return a project's MEMORY.md by the client's rules; the set variable `off_by` disables it."""
+    """Locate MEMORY.md as the client does; `off_by` is the variable that disabled it, if any."""
     own = os.path.join(project_root, ".claude")
     paths = [os.path.join(folder, "settings.json") for folder in (config_dir, own)]
     paths.append(os.path.join(own, "settings.local.json"))
@@ -89,10 +91,10 @@ def promote(
     notes: MemoryFile, records: Sequence[Record], lock: str, keeps: Keeps | None = None
 ) -> tuple[str, ...]:
     """Write the block with these records, most important first; return the ids of those that fit.
-    Other lines of the block are kept, after these records, if `keeps` returns their ids. Without
-    records and without a block, nothing changes. If the user's own text leaves no space, the block
-    is removed. `lock` is the path of a lock file outside the client's folder. Raises OSError,
-    TimeoutError, StoreUnavailable, StoreReadOnly.
+    Lines of other records follow if `keeps` returns their ids; the rest of the old block is
+    dropped. Without records, nothing changes unless a block exists. If the user's own text leaves
+    no space, the block is removed. `lock` is the path of a lock file outside the client's folder.
+    Raises OSError, TimeoutError, StoreUnavailable, StoreReadOnly.
     """
     if not records and not parse(_read(notes.path)).fenced:
         return ()

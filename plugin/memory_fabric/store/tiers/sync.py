@@ -1,4 +1,4 @@
-"""Updates of tiers 2 and 3 (queues, journals, MEMORY.md), backups, and expiry of old rows."""
+"""Synchronisation of databases with queues, journals and MEMORY.md; backups; expiry of old rows."""
 
 import sqlite3
 from collections.abc import Callable, Sequence
@@ -18,15 +18,15 @@ from memory_fabric.store.schema import ACTIVE_CURRENT
 from memory_fabric.store.tiers import memory_md
 from memory_fabric.store.upkeep import backup
 
-# SQL conditions: for the user's records that MEMORY.md always shows, and for others that it shows.
+# SQL: a rule or preference; a record noted in several sessions, or stated or kept by the user.
 _STANDING = "type IN ('constraint', 'preference')"
 _OTHERS_LASTING = "(sightings > 1 OR json_extract(body, '$.evidence.noted') IS NULL)"
 _FAILURES = (FabricError, OSError, sqlite3.Error)
 
 
 def flush(memory: BaseMemory) -> None:
-    """Update tiers 2 and 3; add errors to `memory.failures`."""
-    # The key is created now because a queue will need it when home cannot be written.
+    """Apply queued changes, then update journals and MEMORY.md; add errors to `memory.failures`."""
+    # Create the signing key now: a change that is queued while home is read-only needs it.
     _attempt(memory, "queue", partial(signing.key_of, memory.settings.home))
     drain(memory)
     from memory_fabric.store.projects import file_states  # imported late: unused at session start
@@ -74,7 +74,7 @@ def share(memory: BaseMemory) -> int:
 
 
 def restore_journals(memory: BaseMemory) -> int:
-    """Append records of the graph to the journals that lack them; return the count of lines."""
+    """Write records and operations that the journals lack; return the count of lines added."""
     from memory_fabric.sharing.git import location  # imported late: unused at session start
 
     restored, words = 0, _keeps_words(memory)
@@ -132,7 +132,7 @@ def promotable(memory: BaseMemory) -> list[Record]:
         records += memory.find_records(stated, (*apart, PROMOTED_FROM))
     from memory_fabric.store.records import contradicting_any  # a session's start does not need it
 
-    # Omit an unpinned record that a newer one of these contradicts; mark other contradicted ones.
+    # Omit unpinned records that a newer listed record contradicts; mark other contradicted records.
     ids = {record.id for record in records}
     since = memory.find_records(*contradicting_any(list(ids))) if ids else []
     newer = newer_records([*records, *since])
@@ -152,7 +152,7 @@ def confirm_shown(memory: BaseMemory) -> None:
     notes = memory_md.locate(memory.settings.config_dir, root)
     try:
         ids_in_file = () if notes.off_because else tuple(memory_md.shown_lines(notes))
-    except OSError as error:  # an unreadable file shows no records
+    except OSError as error:  # treat an unreadable file as empty
         memory.fail(f"MEMORY.md: {error}")
         ids_in_file = ()
     shown_ids = [row[0] for row in believed if row[0] in ids_in_file]
@@ -166,8 +166,8 @@ def backup_when_due(memory: BaseMemory) -> list[str]:
     return [backup.create(path) for path in due]
 
 
-# Statements that delete old rows: local records of sessions without later activity (as after a
-# crash), turns, and candidates that never became active and so were never in the graph.
+# Statements that delete old rows: local records of sessions that are no longer active (for example,
+# after a crash), turns, and candidates, which were never accepted and so never in the graph.
 _EXPIRED = {
     "local": "DELETE FROM records WHERE scope = 'local' AND created_at < ?1 "
     "AND session NOT IN (SELECT id FROM sessions WHERE seen_at >= ?1)",
@@ -179,7 +179,7 @@ _EXPIRED = {
 
 def expire(memory: BaseMemory, what: str, before: str) -> None:
     """Delete rows older than a time; `what` is a key of _EXPIRED, or `sessions` or `texts`."""
-    from memory_fabric.store.queues import ingest_queue  # runs once a day; no hook waits for it
+    from memory_fabric.store.queues import ingest_queue  # imported late: used once a day
 
     for database in memory.databases():
         if what == "sessions":
@@ -216,7 +216,7 @@ def _export(memory: BaseMemory, database: Database) -> None:
 
 
 def _keeps_words(memory: BaseMemory) -> bool:
-    """Return True if the journal may quote the user: it is private, or the settings allow it."""
+    """Return True if the journal may quote the user: it is not shared, or the settings allow it."""
     project = memory.project
     is_shared = project is not None and switch.is_on(memory.settings.home, project.id)
     return memory.settings.share_words or not is_shared

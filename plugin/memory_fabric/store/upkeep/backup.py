@@ -12,7 +12,7 @@ KEPT, KEPT_OF_LARGE = 5, 2
 SUFFIX = ".db"
 # Number of pages copied between two progress reports (8 MB).
 PAGES = 2048
-# A larger database is backed up weekly instead of daily, because the journal has its changes.
+# A larger database is backed up weekly instead of daily; newer changes are in the journal.
 LARGE_BYTES = 64 << 20
 EVERY_S = 24 * 3600
 LARGE_EVERY_S = 7 * EVERY_S
@@ -22,7 +22,7 @@ def create(path: str, label: str = "", progress: Progress | None = None) -> str:
     """Create a verified backup, delete old ones, return its path. Raises OSError, sqlite3.Error."""
     folder = files.backups_of(path)
     files.make_folder(folder)
-    second, fraction = divmod(time.time_ns(), 10**9)  # read once, so that names sort by time
+    second, fraction = divmod(time.time_ns(), 10**9)  # one reading, so file names sort by time
     stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(second)) + f"-{fraction:09d}"
     stem = os.path.splitext(os.path.basename(path))[0]
     copy = os.path.join(folder, f"{stem}-{stamp}{label}{SUFFIX}")

@@ -6,7 +6,7 @@ from itertools import chain, islice
 
 from memory_fabric.store.files import CHUNK_BYTES, open_regular
 
-# More paths than any home contains; limits the time if the folder is wrong, for instance `/`.
+# A limit on the time if a wrong folder is given, for example `/`; no home has so many paths.
 MAX_LOOKED_AT = 20_000
 # The folder of installed packages is not checked: it has many files, none of which is secret.
 NOT_PRIVATE = frozenset(("runtime",))
@@ -42,7 +42,7 @@ def exposed(paths: Iterable[str]) -> list[str]:
 
 def foreign(paths: Iterable[str]) -> list[str]:
     """Return the paths that belong to a different user from the one who runs this process."""
-    me = os.getuid() if hasattr(os, "getuid") else 0  # on Windows, all owners are 0
+    me = os.getuid() if hasattr(os, "getuid") else 0  # Windows reports 0 for all owners
     return [path for path, _, owner, _ in _statuses(paths) if owner != me]
 
 
@@ -56,7 +56,7 @@ def make_private(paths: Iterable[str]) -> list[str]:
 
 
 def leftovers(paths: Iterable[str], now_s: float) -> list[str]:
-    """Return temporary files of killed processes, but not similarly named files of the user."""
+    """Return temporary files left by killed processes, recognised by their names and age."""
     temporary = []
     for path in paths:
         stem, ending = os.path.splitext(path)
@@ -97,7 +97,7 @@ def nearest(path: str) -> str:
 
 def free_bytes(path: str) -> int | None:
     """Return the free bytes on the path's disk; None if the system does not report them."""
-    import shutil  # imported late: only for doctor
+    import shutil  # imported late: only for the command doctor
 
     try:
         return shutil.disk_usage(nearest(path)).free
@@ -111,7 +111,7 @@ def file_system(path: str, mounts: str = MOUNTS) -> str:
         with open(mounts, encoding="utf-8", errors="replace") as lines:
             rows = [line.split() for line in lines]
     except OSError:
-        import subprocess  # imported late: only for doctor, not on Linux
+        import subprocess  # imported late: only for the command doctor, and not on Linux
 
         try:
             mount = subprocess.run(["/sbin/mount"], capture_output=True, check=False, timeout=5)
@@ -125,7 +125,7 @@ def file_system(path: str, mounts: str = MOUNTS) -> str:
             continue
         place = fields[1].replace("\\040", " ")
         inside = real == place or real.startswith(place.rstrip("/") + "/")
-        if inside and len(place) >= len(best):  # a later mount hides an earlier one
+        if inside and len(place) >= len(best):  # of equal paths, the later mount counts
             best, kind = place, fields[2]
     return kind
 

@@ -20,9 +20,9 @@ from memory_fabric.text import first_of
 # For an index with at least this many rows, only row numbers and samples are compared. SQLite's own
 # check would block other changes for half a minute at a million observations.
 LARGE_ROWS = 50_000
-# The number of newest rows to sample, and of rows to sample across the whole table.
+# This many rows are sampled among the newest, and as many across the whole table.
 SAMPLES = 100
-# Maps each index to the table with its texts, the column of row numbers, and a text column.
+# For each index: its table, the table's column of row numbers, and a column of indexed text.
 _TEXTS = {
     "entities_fts": ("entities", "id", "name"),
     "observations_fts": ("observations", "id", "text"),
@@ -39,7 +39,7 @@ MAX_SHOWN, MAX_ORPHANS = 5, 10_000
 
 
 class Finding(NamedTuple):
-    """A problem and its remedy. If `harms` is False, the problem is harmless."""
+    """A problem and its remedy; `harms` is False for a mere hint, such as a missing backup."""
 
     what: str
     where: str
@@ -50,7 +50,7 @@ class Finding(NamedTuple):
 
 def findings(memory: Memory, full: bool = False, progress: Progress | None = None) -> list[Finding]:
     """Return all problems, harmful problems first. Unless `full`, only sample large indexes."""
-    databases = memory.databases()  # this call also sets `memory.failures`
+    databases = memory.databases()  # also adds errors to `memory.failures`, used below
     remedy = "memory-fabric repair rebuilds a damaged database."
     problems = [Finding("database", "", failure, remedy) for failure in memory.failures]
     home = memory.settings.home
@@ -79,7 +79,7 @@ def findings(memory: Memory, full: bool = False, progress: Progress | None = Non
 
 
 def _registered(home: str) -> Iterator[Finding]:
-    """Yield differences between registry and project cards, and projects with a lost folder."""
+    """Yield findings on a damaged registry, keys that it lacks, and projects with a lost folder."""
     path = os.path.join(home, registry_file.REGISTRY)
     registry = registry_file.read_registry(home)
     if registry.state != SOUND and registry.keys:
@@ -115,7 +115,7 @@ def _index(database: Database, table: str, full: bool) -> Iterator[Finding]:
 
 
 def _sampled(database: Database) -> Iterator[Finding]:
-    """Yield a harmless finding that lists indexes too large to be compared completely, if any."""
+    """If some indexes are too large to compare completely, yield a hint that lists them."""
     if large := [table for table in repair.FULL_TEXT if is_large(database, table)]:
         text = f"Compared by rows and samples only, since they are large: {', '.join(large)}."
         remedy = "memory-fabric check --full compares every text."
@@ -164,7 +164,7 @@ def _lines(folder: str) -> Iterator[Finding]:
     try:
         waiting, _ = journal.queued(folder)
     except OSError:
-        return  # `_unreadable` reports this problem
+        return  # `_unreadable` reports unreadable files
     if waiting:
         text = f"{len(waiting)} changes wait for the graph."
         yield Finding("queue", folder, text, "memory-fabric sync applies them.", harms=False)
@@ -197,10 +197,10 @@ def is_large(database: Database, table: str) -> bool:
 
 
 def samples_match(database: Database, table: str) -> bool:
-    """Return True if an index has the same rows as its table, and a word from each sampled text."""
+    """Return True if an index has its table's row numbers and finds a word of each sampled text."""
     texts, number, column = _TEXTS[table]
     sizes = f"{table}_docsize"
-    # A trigram index has no table of row numbers to compare.
+    # Trigram indexes have no table of row numbers, so only their samples are compared.
     if database.row("SELECT 1 FROM sqlite_master WHERE name = ?", (sizes,)):
         missing = "SELECT 1 FROM {} AS a WHERE NOT EXISTS (SELECT 1 FROM {} AS b WHERE b.{} = a.{})"
         pairs = (texts, sizes, "id", number), (sizes, texts, number, "id")

@@ -23,7 +23,7 @@ LOCAL_KEPT_DAYS = 1
 # A candidate that was not repeated within this time was not worth remembering.
 CANDIDATES_KEPT_DAYS = 90
 LOCK = "maintenance.lock"
-# The assistant's unconfirmed notes are shown for this many days or sessions, whichever is longer.
+# An unconfirmed note of the assistant is shown for at least this many days and this many sessions.
 UNCONFIRMED_TOLD_DAYS, UNCONFIRMED_TOLD_SESSIONS = 60, 10
 
 
@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def run(memory: Memory, keep_days: int) -> None:
-    """Make due backups; delete expired rows; turns and texts expire after `keep_days` (0: all)."""
+    """Make due backups, delete expired rows; keep turns and ingested texts for `keep_days` days."""
     sync.expire(memory, "local", _ago(LOCAL_KEPT_DAYS))
     sync.backup_when_due(memory)
     sync.expire(memory, "turns", _ago(keep_days))

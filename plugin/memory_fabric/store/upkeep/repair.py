@@ -39,7 +39,7 @@ def rebuild(
             aside = f"{path}.corrupt-{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}"
             for ending in filter(os.path.exists, (f"{path}-wal", f"{path}-shm")):
                 os.replace(ending, aside + ending.removeprefix(path))
-            aside = aside if files.size_of(path) else ""  # a lost file cannot be set aside
+            aside = aside if files.size_of(path) else ""  # a lost file cannot be moved aside
             if aside:
                 os.replace(path, aside)
             files.remove(path + SUSPECT)
@@ -61,8 +61,8 @@ def rebuild(
 
 
 def replay(db: Database, journal_path: str, progress: Progress | None = None) -> tuple[int, int]:
-    """Apply the operations that the database lacks; return (applied, unusable lines). Progress
-    starts at one half, because checking the indexes was the first half of the repair.
+    """Apply the operations that the database lacks; return the counts (applied, unusable lines).
+    Progress starts at one half, because the check of the indexes reports the first half.
     """
     size, read, counts = files.size_of(journal_path), 0, Counter[bool | None]()
     marked: list[tuple[str]] = []
@@ -73,7 +73,7 @@ def replay(db: Database, journal_path: str, progress: Progress | None = None) ->
         if not line.strip():
             continue
         value = files.parsed(line.decode("utf-8", "replace").removeprefix("\ufeff")) or {}
-        # Looking up the id is far cheaper than parsing an operation, which redacts its texts again.
+        # Look up the id first: parsing an operation redacts its texts again, which is far slower.
         known = db.row("SELECT journaled FROM operations WHERE id = ?", (str(value.get("id")),))
         if not known:
             counts[_replayed(db, value)] += 1
@@ -94,7 +94,7 @@ def _replayed(db: Database, value: Mapping[str, Any]) -> bool | None:
     except (NotFound, BadInput) as error:
         if operation.kind != "add_observations" or isinstance(error, BadInput):
             return None
-    # Another member of a team may have created the entity, so that no journal contains it.
+    # If a team member created the entity, no journal here has it: create it with these texts.
     about = ((item["entityName"], item["contents"]) for item in operation.payload["observations"])
     entities = [{"name": n, "entityType": UNKNOWN_TYPE, "observations": ts} for n, ts in about]
     return _replayed(db, {**value, "kind": "create_entities", "payload": {"entities": entities}})
