@@ -35,7 +35,7 @@ def build(folder: str, size: int) -> None:
     prose = read_prose()
     memory = hooks_store.opened(folder)
     memory.refresh()
-    for store, observations in (("project", size), ("user", USER_OBSERVATIONS)):
+    for store, observations in (("project", size), ("user", min(size, USER_OBSERVATIONS))):
         add_graph(memory, prose, store, observations)
     add_turns(memory, prose, size // OBSERVATIONS_PER_TURN)
     for record in records(prose, size // OBSERVATIONS_PER_RECORD):

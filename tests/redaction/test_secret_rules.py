@@ -5,23 +5,20 @@ from __future__ import annotations
 import random
 import re
 import string
-import subprocess
-import sys
 from collections.abc import Iterator
 from functools import cache
 from itertools import islice
-from pathlib import Path
 from re import _constants as codes
 from re import _parser as parser
 from typing import Any
 
 import pytest
 
+from linear import LIMIT, growth
 from memory_fabric.redaction.redact import may_hold_secret, redact
-from memory_fabric.redaction.rules import table
+from memory_fabric.redaction.rules import exact, table
 from thorough import IS_THOROUGH, examples
 
-PLUGIN = str(Path(__file__).parents[2] / "plugin")
 EACH = examples(8, 4)
 ISSUED, SHAPES = table("public issued").rules, table("issued").rules
 BESIDE = (*table("public beside").rules, *table("beside").rules)
@@ -131,31 +128,23 @@ def test_the_prefilter_flags_passwords_in_the_arguments_of_known_programs() -> N
         assert [text for text in texts if rule.note not in text or not may_hold_secret(text)] == []
 
 
-LIMIT_S = 10 if IS_THOROUGH else 3
-TIMED = f'''
-import random, resource, sys, time
-sys.path[:0] = [{PLUGIN!r}, {str(Path(__file__).parents[1])!r}]
-from redaction.test_secret_rules import example
-from memory_fabric.redaction.rules import exact, table
-size = {1 << 16 if IS_THOROUGH else 1 << 15}
-chance = random.Random(3)
-def limit():
-    """Leave {LIMIT_S} seconds of the processor; a quadratic rule needs more."""
-    resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time()) + {LIMIT_S}, -1))
-for source in {{rule.source for rule in (*table("issued").rules, *table("public issued").rules)}}:
-    limit()
-    whole = example(source, chance)
-    for part in (whole[:4], whole[: len(whole) // 2], whole[:-1], "a", "A1", "-"):
-        exact(source).sub("", (part * (size // len(part) + 1))[:size])
-for rule in (*table("public beside").rules, *table("beside").rules):
-    limit()
-    word, value = example(rule.note, chance), example(rule.source, chance)
-    for part in (word, word + " ", word + "=", word + "=" + value[:-1]):
-        text = (part * (size // len(part) + 1))[:size]
-        exact(rule.expression).sub("", text)
-'''
+def test_every_redaction_rule_takes_linear_time_on_repeated_near_matches() -> None:
+    """A rule's keyword, and beginnings of what it matches, repeated."""
+    chance = random.Random(3)
+    repeated: list[tuple[str, tuple[str, ...]]] = []
+    for source in dict.fromkeys(rule.source for rule in (*SHAPES, *ISSUED)):
+        whole = example(source, chance)
+        begun = (whole[:4], whole[: len(whole) // 2], whole[:-1], "a", "A1", "-")
+        repeated.append((source, begun))
+    for rule in reversed(BESIDE):
+        word, value = example(rule.note, chance), example(rule.source, chance)
+        named = (word, word + " ", word + "=", word + "=" + value[:-1])
+        repeated.append((rule.expression, named))
+    for expression, parts in repeated:
+        pattern = exact(expression)
 
+        def replace(n: int, pattern: re.Pattern[str] = pattern, parts: Any = parts) -> None:
+            for part in parts:
+                pattern.sub("", (part * (n // len(part) + 1))[:n])
 
-def test_every_redaction_rule_is_fast_on_long_texts_of_near_matches() -> None:
-    """32 or 64 KB of the beginnings of a rule's own matches: seconds for each rule."""
-    subprocess.run([sys.executable, "-c", TIMED], check=True, timeout=280)
+        assert growth(replace, 1 << 14 if IS_THOROUGH else 1 << 12) < LIMIT, expression

@@ -14,6 +14,7 @@ import pytest
 from cli.shell import Shell
 from memory_fabric.cli.commands import status
 from memory_fabric.health import checks
+from memory_fabric.health.delivery import MAX_BYTES_OF_FILE
 from memory_fabric.ids import timestamp
 
 DECISION = "Use PostgreSQL for the analytics DB"
@@ -216,17 +217,17 @@ def test_doctor_finds_a_transcript_at_the_path_reported_by_the_client(
     assert prove(decided)["receipts"]["told"].startswith("1 of 1 prompt ")
 
 
-def test_large_transcripts_are_checked_quickly(decided: Shell) -> None:
+def test_doctor_checks_the_end_of_a_transcript_that_is_too_large_to_be_read(
+    decided: Shell,
+) -> None:
     session = Conversation(decided, "session-1")
     blob = json.dumps({"type": "api-request-blob", "message": {"content": "x" * 900_000}})
-    session.path.write_text(f"{blob}\n" * 60, "utf-8")
+    session.path.write_text(f"{blob}\n" * 12, "utf-8")
     session.asks(ASKED, "PostgreSQL.")
-    assert os.path.getsize(session.path) > 50_000_000
+    assert os.path.getsize(session.path) > MAX_BYTES_OF_FILE
 
-    started_s = time.process_time()
     checks = prove(decided)
 
-    assert time.process_time() - started_s < 30
     assert checks["receipts"]["told"].startswith("1 of 1 prompt ")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -346,16 +345,16 @@ class TestBadFiles:
 
         assert [text for _, text in episodes(client)] == ["Before it.", FOUND]
 
-    def test_an_unread_transcript_of_100_mb_delays_no_turn(self, client: SimulatedClient) -> None:
+    def test_one_stop_reads_only_the_first_10_mb_of_an_unread_transcript(
+        self, client: SimulatedClient
+    ) -> None:
         line = json.dumps({"type": "api-request-blob", "pad": "x" * 100_000}).encode() + b"\n"
         with client.transcript.open("wb") as file:
-            for _ in range(1000):
+            for _ in range(150):
                 file.write(line)
         client.say("assistant", FOUND)
-        began = time.process_time()
         stop(client)
 
-        assert time.process_time() - began < 5
         assert 0 < row(client, "session-1")[0] < 10 << 20
 
     def test_unknown_transcript_entries_cause_no_error(self, client: SimulatedClient) -> None:
