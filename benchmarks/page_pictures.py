@@ -116,7 +116,8 @@ def grown(records: int) -> Pictured:
 
 def photographed(pages: dict[int, Path], options: argparse.Namespace) -> Iterator[int]:
     """How many pixels of each page lie beyond its window, printed as it is photographed."""
-    path = next(p for name in ("chromium", "chromium-browser") if (p := shutil.which(name)))
+    names = ("chromium", "chromium-headless-shell", "chromium-browser")
+    path = next(filter(None, map(shutil.which, names)))
     sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=sandbox)

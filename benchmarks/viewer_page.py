@@ -68,7 +68,8 @@ def arguments() -> argparse.Namespace:
 
 def measured(address: str) -> Iterator[float]:
     """The median of each path, printed as it is measured."""
-    path = next(p for name in ("chromium", "chromium-browser") if (p := shutil.which(name)))
+    names = ("chromium", "chromium-headless-shell", "chromium-browser")
+    path = next(filter(None, map(shutil.which, names)))
     sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=sandbox)
