@@ -1,6 +1,6 @@
 """Traits that differ between clients, the programs that run the hooks. `clients.table` has one row
-for each client. The client of an event is determined once (`clients.adapter`). Other code asks for
-traits (`Settings.client`), not for a particular client.
+for each client. An event's client is determined once, when the event is parsed (`key_of`). Most
+other code reads the client's traits from `Settings.client`, and does not test which client it is.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ SIGNS = (
     ("QWEN_PROJECT_DIR", "qwen"), ("GEMINI_PROJECT_DIR", "gemini"),
     ("FACTORY_PROJECT_DIR", "factory"), ("CODEBUDDY_PROJECT_DIR", "codebuddy"),
 )  # fmt: skip
-# Claude Code sets this for its hooks. It overrides SIGNS inherited from another client's shell.
+# Claude Code sets this for its hooks. SIGNS are then ignored: another client's shell set them.
 OWN_SIGN = "CLAUDE_CODE_ENTRYPOINT"
 # Pairs of fields that occur together only in one client's events, with that client's key.
 FIELDS = (("turn_id", "model", "codex"), ("cursor_version", "conversation_id", "cursor"))
@@ -40,7 +40,7 @@ class Client(NamedTuple):
     unheard: frozenset[str] = frozenset()  # events whose replies cannot add to the model's context
     # The environment variable with the session's start folder; if '', the event's `cwd` is used.
     project_variable: str = "CLAUDE_PROJECT_DIR"
-    mark: Mapping[str, str] = {}  # names the client in records' evidence and sessions' notes
+    mark: Mapping[str, str] = {}  # {"client": key}, stored in records' evidence and session data
     # Instruction files that the client shows to its model: paths in the project's root or, with
     # `~`, in the user's home; `*` matches any name.
     instructions: tuple[str, ...] = (
@@ -54,7 +54,9 @@ CLAUDE_CODE = Client()
 
 
 def key_of(environ: Mapping[str, str], raw: Mapping[str, Any]) -> str:
-    """Return the client's key ("codex"): from VARIABLE, or inferred from environment and event."""
+    """Return the client's key, such as "codex". Without VARIABLE, infer it from the event's fields,
+    the transcript's name or the environment. If nothing matches, the client is Claude Code.
+    """
     if stated := environ.get(VARIABLE):
         return stated
     path = raw.get("transcript_path")

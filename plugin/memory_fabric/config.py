@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from memory_fabric.client import CLAUDE_CODE, Client
 from memory_fabric.domain_config import DomainConfig, domain_name, read_domains
 
-# Claude Code's own folder. It contains memory's home, which is never in a plugin's folder.
+# Claude Code's own folder. By default, memory's home is in this folder, not in a plugin's folder.
 DEFAULT_CONFIG_DIR = "~/.claude"
 HOME_NAME = "memory-fabric"
 # The file in the home that links projects to team logs (`sharing.team.ties`).
@@ -17,7 +17,7 @@ TIES = "team.json"
 # The file in the home that lists what an unfinished purge has to erase (store.forget.purge).
 PURGING = "purging.json"
 OFF_WORDS = frozenset(("off", "0", "false", "no"))
-# Values that count as true for the variables NO_MEMORY_MD (measured in Claude Code 2.1.330).
+# Values that switch on a variable of NO_MEMORY_MD, as measured in Claude Code 2.1.330.
 ON_WORDS = frozenset(("on", "1", "true", "yes"))
 NO_MEMORY_MD = (
     "CLAUDE_CODE_DISABLE_AUTO_MEMORY", "CLAUDE_CODE_DISABLE_CLAUDE_MDS", "CLAUDE_CODE_REMOTE",
@@ -26,7 +26,7 @@ PARTS = ("read", "write")  # the two independent on/off switches: for recall, an
 MAX_PRICE = 10_000
 _of_thread = _local()
 NOTES = ("auto", "on", "off")  # the possible values of the setting `notes`
-# The prefix of entry points of SDK programs (`sdk-py`); perhaps no person reads the answers there.
+# Prefix of `entrypoint` if an SDK program runs the session (`sdk-py`), perhaps without a person.
 SDK = "sdk-"
 # The top-level keys allowed in config.toml.
 KNOWN = (*PARTS, *"notices weekly notes share_words semantic capture episodes serve".split())
@@ -39,7 +39,7 @@ SHELL_SIGNS = (
     ("CODEX_SANDBOX_NETWORK_DISABLED", "codex"), ("CURSOR_AGENT", "cursor"),
     ("GEMINI_CLI", "gemini qwen"), ("QWEN_CODE", "qwen"), ("OPENCODE", "opencode"),
 )  # fmt: skip
-# Variables for a receiver of sessions: address and key. The first pair with an address is used.
+# Variables for forwarding: the receiver's address and key. The first pair with an address counts.
 RECEIVERS = (
     ("MEMORY_FABRIC_FORWARD_URL", "MEMORY_FABRIC_FORWARD_KEY"),
     ("MOE_MEMORY_ENDPOINT", "MOE_API_KEY"),
@@ -68,7 +68,7 @@ class Settings(NamedTuple):
     notices: str = "all"
     weekly: bool = True  # show a summary at a session's start, at most once in seven days
     share_words: bool = False  # records shared with others include quotations of the user
-    notes: str = "auto"  # "auto": request notes only if a person reads the assistant's answers
+    notes: str = "auto"  # ask the assistant for notes; "auto": if a person reads its answers
     entrypoint: str = ""  # how the client was started, such as "cli" or "sdk-py"
     semantic: bool = True
     # The name of the set variable that disables MEMORY.md in Claude Code, or ''.
@@ -84,13 +84,13 @@ class Settings(NamedTuple):
     forward_key: str = ""
     serve_rate: int = 2000
     serve_backlog: int = 250_000
-    # Whether to "ask" before linking a folder whose files name a known project, or to "trust" it.
-    # Only the home's config.toml sets this, because a repository can set environment variables.
+    # If a folder's git remote or `.git` file names a known project, "ask" the user, or "trust" the
+    # claim and link the folder. Only home's config.toml sets this: a repository can set variables.
     claims: str = "ask"
     trusted_roots: tuple[str, ...] = ()
     token_price: float = 0.0  # dollars per million tokens of context; 0 if not set
     muted: bool = False  # the variable MEMORY_FABRIC switches memory off
-    closed: str = ""  # why memory is off: config.toml is invalid, and might isolate a domain
+    closed: str = ""  # why memory is off: config.toml may isolate domains, but is invalid
     complaints: tuple[str, ...] = ()
     client: Client = CLAUDE_CODE
     foreign: bool = False  # started in another client's shell, so a program may write the prompts
@@ -232,7 +232,7 @@ def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settin
 
 
 def with_changes(settings: Settings, file: Mapping[str, Any], closed: str = "") -> Settings:
-    """Return a running process's settings with `file`'s switches and domains, and with `closed`."""
+    """Return a running process's settings with switches and domains from `file`, and `closed`."""
     read = _Reading({}, file, [])  # these complaints are discarded
     return settings._replace(
         reads=read.flag("read") and not settings.muted,
@@ -287,7 +287,7 @@ class _Reading:
         return default
 
     def limited(self, place: str, default: float, low: int, most: int, expected: str = "") -> float:
-        """Return the number at `<table>.<key>` if it is valid; an integer if `default` is one."""
+        """Return the number at `<table>.<key>`, of the type of `default`; if invalid, `default`."""
         table, _, key = place.partition(".")
         value = self.table(table).get(key, default)
         if type(value) in (int, type(default)) and low <= value <= most:
@@ -305,8 +305,9 @@ def captures(settings: Settings) -> bool:
 
 
 def trust_for(settings: Settings, stated: str) -> str:
-    """Return the trust for a captured text: '' if capture is off; "assistant" in another client's
-    shell, and in unattended sessions unless `capture_unattended` is "full"; otherwise `stated`.
+    """Return the trust for a captured text: '' if capture is off. It is "assistant" if a program
+    may have written the text: in another client's shell, or in an unattended session unless
+    `capture_unattended` is "full". Otherwise it is `stated`, the trust that the caller suggests.
     """
     if not captures(settings):
         return ""
@@ -315,7 +316,9 @@ def trust_for(settings: Settings, stated: str) -> str:
 
 
 def is_checked(settings: Settings) -> bool:
-    """Return True if quotations can earn user trust; SDK sessions also need "full" capture."""
+    """Return True if a note that quotes the user can get the trust "user" in this session. In an
+    SDK session, `capture_unattended` must be "full".
+    """
     if trust_for(settings, "user") != "user":
         return False
     return settings.capture_unattended == "full" or not settings.entrypoint.startswith(SDK)
@@ -332,7 +335,7 @@ def _notes(read: _Reading) -> str:
 
 
 def _domain(environ: Mapping[str, str], domains: DomainConfig, complaints: list[str]) -> str:
-    """Return the process's domain; complain if it is unknown and other domains are isolated."""
+    """Return MEMORY_FABRIC_DOMAIN or ''. Complain if config.toml lacks it, but isolates others."""
     stated = environ.get("MEMORY_FABRIC_DOMAIN", "")
     name = domain_name(stated)
     if stated and not name:
@@ -345,7 +348,7 @@ def _domain(environ: Mapping[str, str], domains: DomainConfig, complaints: list[
 
 
 def _roots(read: _Reading) -> tuple[str, ...]:
-    """Return the folders (absolute or `~/…`) below which clones are linked to projects unasked."""
+    """Return the folders (absolute or `~/…`) below which clones join known projects unasked."""
     stated = read.table("projects").get("roots", [])
     listed = stated if isinstance(stated, list) else [stated]
     fit = [p for p in listed if isinstance(p, str) and (os.path.isabs(p) or p[:2] in ("~", "~/"))]

@@ -115,9 +115,9 @@ _NONE = Deadline()
 
 class time_limit:
     """A context manager that calls `on_timeout` if its block runs for more than `after_s` seconds.
-    An error raised by `on_timeout` ends the block, even if SQLite replaces it by its own error for
-    an interrupted query. `on_timeout` may instead set the timer again with `call_again`. The limit
-    needs a signal, so it works only in the main thread on a POSIX system.
+    If `on_timeout` raises an error, the block ends with this error, even if SQLite raises its own
+    error for the interrupted query. Instead of raising, `on_timeout` may restart the timer
+    (`call_again`). The limit needs a signal, so it works only in the main thread on a POSIX system.
     """
 
     def __init__(self, after_s: float, on_timeout: Callable[[], None]) -> None:

@@ -63,7 +63,7 @@ def _put(domains: dict[str, str], key: str, domain: str, place: str, complaints:
 def _tables(
     file: Payload, name: str, known: tuple[str, ...], complaints: list[str]
 ) -> list[tuple[str, Payload]]:
-    """Return a table's named subtables; add a complaint for each key that is not `known`."""
+    """Return the subtables of `file[name]` by name; complain about their keys not in `known`."""
     tables: list[tuple[str, Payload]] = []
     stated = file.get(name, {})
     if not isinstance(stated, dict):

@@ -1,7 +1,7 @@
 """Errors of this package, each with the data that its message needs.
 
 FabricError
-├── BadInput            the input cannot be used; `field` is the part, `remedy` what the user can do
+├── BadInput            the input cannot be used; `field` names the part that is wrong
 ├── NotFound            an object that was requested by name does not exist
 ├── StoreUnavailable    a database cannot be opened or written now (writes may be queued)
 │   ├── StoreCorrupt    the file is not a readable database

@@ -111,7 +111,7 @@ def answers_in(result: object) -> tuple[list[str], list[str]]:
     typed: list[str] = []
     answers = table.get("answers")
     for answer in answers.values() if isinstance(answers, dict) else ():
-        text_left = f", {one_line(str(answer))}, "  # several chosen labels are joined by commas
+        text_left = f", {one_line(str(answer))}, "  # labels are joined by commas: enclose each
         for label in labels:
             if label and f", {label}, " in text_left:
                 text_left = text_left.replace(f", {label}, ", ", ")

@@ -1,7 +1,7 @@
-"""Locks on open files. They are acquired without waiting, and released when the file is closed. On
-POSIX systems, `flock` is used. Windows locks ranges of bytes, which other processes then cannot
-read: an exclusive lock covers BYTES bytes, a shared lock one of them. The package filelock also
-uses `flock`, or locks the first byte, so its locks and our exclusive locks exclude each other.
+"""Locks on open files, acquired without waiting and released when the file is closed. POSIX systems
+use `flock`. Windows locks bytes, which other processes then cannot read: an exclusive lock covers
+the first BYTES bytes, a shared lock one byte among them, but never the first. The package filelock
+also uses `flock`, or locks the first byte, so its locks and our exclusive ones exclude each other.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-BYTES = 64  # exclusive lock's bytes on Windows; up to 63 shared locks take one each, not the first
+BYTES = 64  # length of an exclusive lock on Windows; 63 shared locks can take one byte each
 
 
 def take(handle: int, *, shared: bool = False) -> bool:

@@ -22,7 +22,7 @@ def id_for(name: str) -> str:
         import hashlib  # imported late: loads OpenSSL, which few hooks need
 
         digits = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:32]
-    # Reverse the digits: an id derived from a session's id must have another short form.
+    # If `name` is an id, reversed digits give the new id another short form (its last digits).
     text = digits[::-1]
     return f"{text[:8]}-{text[8:12]}-8{text[13:16]}-9{text[17:20]}-{text[20:]}"
 

@@ -20,7 +20,7 @@ _ALIKE = dict(
 
 
 class Guarded(NamedTuple):
-    """Invisible characters to remove; tag names to neutralise, in full or by their beginnings."""
+    """Invisible characters to remove; names (`tags`) and name `starts` of tags to neutralise."""
 
     hidden: frozenset[str]
     tags: frozenset[str]
@@ -71,7 +71,7 @@ def _opens_fence(text: str, at: int, guarded: Guarded) -> bool:
 
 
 def _name_at(text: str, at: int, hidden: frozenset[str]) -> str:
-    """Return the tag name at an offset in its form for comparison, with `-` for dashes and `_`."""
+    """Return the normalized tag name at an offset, or ''; dashes and `_` count as `-`."""
     name = ""
     for c in text[at : at + MAX_TAG_CHARS]:
         for part in unicodedata.normalize("NFKD", c).casefold():

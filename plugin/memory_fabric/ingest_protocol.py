@@ -30,7 +30,9 @@ LEFT_OUT = Ingest("")
 def read_address(
     environ: Mapping[str, str], names: Iterable[tuple[str, str]], complaints: list[str]
 ) -> tuple[str, str]:
-    """Return the receiver's address and key, from the first pair of variables that is set."""
+    """Return the receiver's URL and key, from the first pair of variables whose address is set. If
+    none is set, or a value is invalid (see `complaints`), return ('', '').
+    """
     for address, secret in names:
         if not environ.get(address):
             continue
@@ -48,7 +50,7 @@ def read_address(
 
 
 def ingest_address(text: str) -> tuple[str, str]:
-    """Return (URL, '') for a valid address, with PATH if it has no path; else ('', problem)."""
+    """Return (URL, '') for a valid address or ('', problem). PATH replaces an empty path or `/`."""
     scheme, sign, address = text.partition("://")
     scheme = scheme.lower()
     if not sign or scheme not in ("http", "https"):

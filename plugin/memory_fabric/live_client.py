@@ -5,14 +5,15 @@
 
 Only `sys`, `posix` and `_socket` are imported, because the user waits for each import.
 
-    hook: REQUEST, head and event   server: ACCEPTED and a time limit in seconds, or a refusal
+    hook: REQUEST, head and event   server: ACCEPTED, time limit (1/10 s); or BUSY, OTHER, APART
     hook: GO                        server: the length of the reply, and the reply
     hook: PRINTED or UNHEARD        server: DONE, once all changes are committed
     hook: REVOKED                   after the time limit: uncommitted changes are then discarded
 
-If the connection is closed before GO, both sides know that the event was not begun. If the server
-dies between GO and DONE, the hook answers the event itself, unless a database has the event's
-nonce, which the server stores with the last of the event's changes (`HeldMemory.commit`).
+OTHER refuses another version; APART, an event that the hook must answer. UNHEARD means that nobody
+reads the reply. If the connection is closed before GO, both sides know that the event was not
+begun. If the server dies between GO and DONE, the hook answers the event itself, unless a database
+has the event's nonce: the server stores it with the event's last change (`HeldMemory.commit`).
 """
 
 import _socket
@@ -26,11 +27,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FOLDER, WAYS, SOCKET, HUNG = b"live", b"ways", b".sock", b".hung"
-# A connection begins with REQUEST or HOLD. One-byte messages follow: the server's, the hook's.
+# REQUEST or HOLD begins a connection. Then follow one-byte messages of the server and the hook.
 REQUEST, HOLD = b"MF1?", b"MF1h"
 ACCEPTED, BUSY, OTHER, APART, DONE = b"A", b"B", b"O", b"D", b"."
 GO, PRINTED, UNHEARD, REVOKED = b"G", b"P", b"U", b"X"
-# Letters in the file WAYS for how events were answered; it also has BUSY, OTHER and APART.
+# The file WAYS has a letter for how each event was answered: one of these, BUSY, OTHER or APART.
 WARM, NO_SERVER, SLOW, BROKEN, NO_PLACE = b"W", b"N", b"S", b"C", b"P"
 MAX_WAYS_BYTES = 64 << 10
 # If a server does not answer within ANSWER_S, no hook contacts it again for HUNG_S. On a loaded
@@ -45,7 +46,7 @@ _CREATE = posix.O_CREAT | posix.O_CLOEXEC | posix.O_NOFOLLOW
 
 
 class Event:
-    """An event for a server. `begun`: a server has accepted it. `printed`: its reply is out."""
+    """An event for a server. `begun`: a server has accepted it. `printed`: the reply is printed."""
 
     def __init__(self, data: bytes, nonce: str) -> None:
         self.data, self.nonce = data, nonce
@@ -165,7 +166,7 @@ def received(connection: "_socket.socket", length: int) -> bytes:
 
 
 def _handed(event: Event, folder: bytes, head: bytes) -> bytes:
-    """Pass the event to a server; return WARM if it replied, or else the letter of a reason."""
+    """Send head and event to the client's server; return WARM if it replied, or a reason letter."""
     way = NO_PLACE
     stated = posix.environ.get(b"CLAUDE_PID", b"")
     # Processes that may be the client, most likely first.

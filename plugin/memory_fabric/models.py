@@ -16,7 +16,7 @@ class RecordType(NamedTuple):
     heading: str  # the type's heading on memory pages
     is_open: bool = False  # records of this type may describe open work
     is_followed: bool = False  # records of this type may be practices to follow
-    may_bind: bool = False  # records of this type may hold back the calls that `When:` describes
+    may_bind: bool = False  # such a record may stop tool calls that match its `When:` condition
 
 
 # All record types, in the order of their sections on memory pages.
@@ -41,12 +41,12 @@ NOTE_KINDS = {
 }  # fmt: skip
 # Kinds of notes whose name differs from the name of the record type.
 TYPE_ALIASES = {word: kind for word, kind in NOTE_KINDS.items() if word != kind}
-# The names of types for people, where these differ.
+# The names of types as shown to people, where they differ from the stored names.
 _SHOWN = {kind: word for word, kind in TYPE_ALIASES.items() if kind != "question"}
 # All record types except `session`, whose records are summaries written only by hooks.
 STATED_TYPES = tuple(sorted(RECORD_TYPES - {"session"}))
 _FOLLOWED = frozenset(kind for kind, row in RECORD_TYPE_TABLE.items() if row.is_followed)
-# In the order used by the index `records_open`: SQLite uses the index only for the same SQL text.
+# In the order of the index `records_open`: SQLite uses it only for queries with the same SQL text.
 OPEN_TYPES = tuple(sorted((t for t, row in RECORD_TYPE_TABLE.items() if row.is_open), reverse=True))
 ENTITY_TYPES = frozenset(
     "agent technology pattern decision blocker component antipattern preference project tool "
@@ -59,13 +59,13 @@ TRUST_ORDER = {"foreign": 0, "tool": 1, "assistant": 2, "user": 3}
 SOURCES = frozenset(
     "prompt assistant subagent compaction mcp cli page ingest import journal".split()
 )
-# The source of other people's records; HAS_OTHERS is the `meta` key of a database that has some.
+# The source of other people's records; the key in table `meta` of a database with such records.
 OTHERS, HAS_OTHERS = "journal", "others"
 # The origin of a record from a shared log, whose server vouches for the record's author.
 SHARED_LOG = "shared log"
 # The origin of a change made on another machine of the same user.
 OTHER_MACHINE = "another machine of yours"
-# The source of records, and the `place` of turns, that other programs sent for ingestion.
+# The `source` of records, and the `place` of turns, that other programs sent for ingestion.
 INGEST = "ingest"
 TYPED = ("prompt", "cli", "page")  # sources of texts that a person typed
 OUTCOMES = frozenset(("success", "failed", "neutral"))
@@ -73,24 +73,26 @@ OUTCOMES = frozenset(("success", "failed", "neutral"))
 INSTEAD = "instead: "
 # A reason that begins with one of these is shown without an added "because".
 _LED_IN = (INSTEAD.lower(), "because ", "to ", "so ", "in order ", "due to ", "since ", "for ")
-# Keys added to a hit's metadata or, for display only, to a record's evidence: the ids of newer
-# records that contradict the record; the files that it mentions and that have changed since, mapped
-# to "changed" or "gone".
+# Keys of a hit's metadata or, for display only, of a record's evidence. SAID_BEFORE: the ids of
+# newer records that contradict it. CHANGED_FILES: the files that it mentions and that have changed
+# since, each mapped to "changed" or "gone".
 SAID_BEFORE, CHANGED_FILES = "said_before", "changed_files"
 # Key of a record's evidence: the ids of records that it contradicts but does not supersede.
 CONTRADICTS = "contradicts"
 # Keys of a record's evidence: when a rule applies; additional search words; the user's words.
 WHEN, ALSO, QUOTATION = "when", "also", "quotation"
-# Keys of a note's evidence: the user agreed to the assistant's proposal; the time of the quoted
-# prompt, as long as no transcript has shown that a person typed this prompt.
+# Keys of a note's evidence. AGREED: the assistant's proposal and the user's consent. STAGED: the
+# time of the quoted prompt, removed once a transcript shows who sent the prompt.
 AGREED, STAGED = "agreed", "staged"
-# Key of a note's evidence: parts of `When:` that the user has not typed; these alone stop no call.
+# Key of a note's evidence: the parts of its condition (`When:`) that the user did not type. Until
+# the user confirms the rule, these parts stop no calls.
 UNSAID = "unsaid"
 RULE_TYPES = tuple(kind for kind, row in RECORD_TYPE_TABLE.items() if row.may_bind)
-# Keys of a rule's evidence: its effect on calls, chosen by the user; its `When:` while suspended.
+# Keys of a rule's evidence. EFFECT: how the user wants it to treat matching tool calls. LIFTED: its
+# condition (`When:`), moved here while the user has suspended the rule.
 EFFECT, LIFTED = "effect", "lifted"
-# Keys of a record's evidence: its quotation may be shared; a team's owner made the rule ask before
-# calls of any member. In another member's record, they are set only if the server confirms them.
+# Keys of a record's evidence. RELEASED: its quotation may be shared. FOR_TEAM: an owner of the team
+# wants all members asked before calls that match the rule; the server must confirm the ownership.
 RELEASED, FOR_TEAM = "released", "for_team"
 # Keys of a candidate's evidence: the prompt that contains it, the assistant's text before this
 # prompt, and the number of other sessions in which the user said almost the same.
@@ -216,7 +218,7 @@ def shown(record: Record) -> str:
 
 
 def words_first(words: str, caption: str, why: str = "", max_chars: int = 0) -> str:
-    """Return the user's words, then as much of `caption` as fits into `max_chars` (0: all)."""
+    """Return the user's full words and what fits of `caption` and `why` in `max_chars` (0: all)."""
     parts_shown = [caption] if same_form(caption) != same_form(words) else []
     if why and not covers(f"{words} {caption}", why):
         parts_shown.insert(0, f"{caption} — {as_reason(why)}")
@@ -260,9 +262,9 @@ def contradicted(record: Record) -> tuple[str, ...]:
 
 
 def newer_than(stated: Mapping[str, tuple[str, Sequence[str]]]) -> dict[str, list[str]]:
-    """Map the id of each contradicted statement to the ids of newer statements that contradict it.
-    `stated` maps each statement's id to its time and to the ids that it contradicts. At equal
-    times, the statement that contradicts counts as newer.
+    """Map the id of each older statement to the ids of newer ones that contradict it, or that it
+    contradicts. `stated` maps each statement's id to its time and the ids that it contradicts. At
+    equal times, the statement that contradicts is newer; if both do, the first in `stated`.
     """
     newer: dict[str, list[str]] = {}
     for id_, (at, other_ids) in stated.items():
@@ -302,7 +304,7 @@ def as_reason(why: str) -> str:
 
 
 def verdict(record: Record) -> str:
-    """Return "failed", "worked" (also for types such as rules, which are to be followed), or ''."""
+    """Return "failed" (also antipatterns), "worked" (also types to follow, e.g. rules), or ''."""
     if record.outcome == "failed" or record.type == "antipattern":
         return "failed"
     return "worked" if record.outcome == "success" or record.type in _FOLLOWED else ""
@@ -374,7 +376,7 @@ class Query(NamedTuple):
     excluded: tuple[str, ...] = ()  # texts with one of these words are not results
     unasked: tuple[str, ...] = ()  # texts with one of these words are ranked lower
     asked: str = ""  # the question without filters and exclusions
-    spans: tuple[tuple[str, str], ...] = ()  # periods set by events: (first day, day after last)
+    spans: tuple[tuple[str, str], ...] = ()  # periods ("after a move"): (first day, day after last)
     unread: tuple[str, ...] = ()  # notes for the user on words that only look like filters
 
 
@@ -425,17 +427,17 @@ class Project(NamedTuple):
 class Registry(NamedTuple):
     """The registry in the home, which maps each key to the id of its project."""
 
-    keys: Mapping[str, str]  # if the state is not SOUND: as restored from the projects' card files
-    settled: tuple[str, ...] = ()  # keys whose project the user has chosen
-    undo: Mapping[str, Any] = {}  # by a folder's key: how to undo its last link or split
-    # Settled keys of folders that claimed another project; separate until the user decides.
+    keys: Mapping[str, str]  # if `state` is not SOUND, rebuilt from copies in `project.json` files
+    settled: tuple[str, ...] = ()  # keys with priority: the user's choices, and those in `asked`
+    undo: Mapping[str, Any] = {}  # by folder key: undoes its last link to, or split from, a project
+    # Keys in `settled` of folders that claim another project and stay apart until the user decides.
     asked: tuple[str, ...] = ()
     state: str = SOUND  # SOUND, LOST or DAMAGED
 
 
 class Trust(NamedTuple):
-    """The folders whose claims to a known project (by a git remote or a `.git` file) count, as set
-    in config.toml: all folders (`everywhere`), or only those below `roots`.
+    """The folders that join a known project unasked if they state its git remote or if their `.git`
+    file points to its repository: by config.toml, all (`everywhere`) or those below `roots`.
     """
 
     everywhere: bool = False
@@ -443,15 +445,15 @@ class Trust(NamedTuple):
 
 
 class Identity(NamedTuple):
-    """A folder's registry keys, as read from its files, its main worktree's root, and a name."""
+    """A folder's keys in the registry of projects, its main worktree's root, and a name to show."""
 
     own: tuple[str, ...]  # keys that certainly mean this folder, best key first
     root: str
     name: str
     # Keys that other folders may state, too (git remote); used only if no other project has them.
     claims: tuple[str, ...] = ()
-    pointer: str = ""  # repository to which `.git` points without a link back; not our key
-    also: tuple[str, ...] = ()  # keys of this folder before `git init` or without `.git`
+    pointer: str = ""  # key of a repository that `.git` names without proof; not in `keys`
+    also: tuple[str, ...] = ()  # keys that the folder may have had before `.git` was added or lost
     # The path of a linked worktree, for finding the project after the worktree is removed.
     place: str = ""
 

@@ -114,7 +114,7 @@ is_running = _runs_by_signal if os.name == "posix" else _runs_by_handle
 
 
 def program(module: str) -> str:
-    """Return Python code that runs a module's `main()`; its argument is the package's folder."""
+    """Return code that runs a module's `main()`; `sys.argv[1]` is the package's parent folder."""
     package, _, name = f"memory_fabric.{module}".rpartition(".")
     run = f"from {package} import {name}; sys.exit({name}.main())"
     return f"import sys; sys.path.insert(0, sys.argv[1]); {run}"

@@ -56,7 +56,7 @@ LETTERED = frozenset(
 _AROUND = "\"'`“”‘’()[]{}<>,;:.!?*"
 # Final punctuation that does not change a sentence's meaning, unlike a question mark.
 _ENDINGS = ".!…。！"
-# A text with at least COVERED_WORDS content words is covered by one that has COVERED_SHARE of them.
+# A covers B if A has at least COVERED_SHARE of B's content words; B needs COVERED_WORDS or more.
 COVERED_SHARE, COVERED_WORDS = 0.8, 2
 INJECTED_TAGS = ("memory-fabric", "system-reminder")
 GUARDED_TAGS = (*INJECTED_TAGS, "private")
@@ -65,8 +65,8 @@ FENCE_TAGS = frozenset(
     """system function-results function-calls function-result function-call tool-result tool-results
     tool-use tool-call invoke assistant user human""".split()
 )
-# Invisible characters: word breaks and joins, direction marks that affect other text, fillers,
-# annotations and tags. Joiners and variation selectors are left out: some scripts need them.
+# Invisible characters to remove: word breaks and joins, direction marks that affect other text,
+# fillers, annotations, tags. Joiners and variation selectors are exempt: some scripts need them.
 HIDDEN = frozenset(map(chr, (
     0xAD, 0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180E, 0x200B, 0x3164, 0xFEFF, 0xFFA0, 0xFFF9,
     0xFFFA, 0xFFFB, *range(0x202A, 0x202F), *range(0x2060, 0x2070), *range(0xE0000, 0xE0080),
@@ -75,8 +75,8 @@ _SELECTORS = map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)))
 _SUSPECT = HIDDEN.union("\u200c\u200d＜﹤˂ᐸ〈〈⟨❮", _SELECTORS)
 _FENCES = (*GUARDED_TAGS, *sorted(FENCE_TAGS), "antml")
 OPEN_FENCE, CLOSE_FENCE = "<memory-fabric>", "</memory-fabric>"
-# NOTED_AS separates a quotation from the assistant's sentence. If the previous line has the same
-# quotation, the quotation is cut to MAX_AGAIN_CHARS characters, and ABOVE replaces NOTED_AS.
+# NOTED_AS stands between a quotation and the assistant's sentence. A quotation that the line above
+# has, too, is cut to MAX_AGAIN_CHARS and followed by ABOVE instead, which refers to that line.
 NOTED_AS, ABOVE, MAX_AGAIN_CHARS = "” (noted as: ", "…” above (noted as: ", 40
 
 
@@ -170,14 +170,14 @@ def camel_parts(text: str) -> list[str]:
         if word[1:].islower():
             continue
         kinds = word.translate(_KINDS)
-        # A capital begins a part if a small letter or digit precedes, or a small letter follows.
+        # A capital begins a part after a lower-case letter or digit, or before a lower-case letter.
         if "aA" in kinds or "0A" in kinds or "AAa" in kinds:
             parts += _parts(word, kinds)
     return parts
 
 
 def _parts(word: str, kinds: str) -> list[str]:
-    """Split a CamelCase word into lower-case parts; `kinds` is the word translated by _KINDS."""
+    """Split a CamelCase word into lower-case parts; `kinds` are its characters' kinds (_KINDS)."""
     parts: list[str] = []
     at = 0
     while at < len(word):
@@ -226,7 +226,7 @@ def content_stems(text: str) -> frozenset[str]:
 
 
 def loose_stem(word: str) -> str:
-    """Return a light English stem for database keys: `plan` for both `planned` and `planning`."""
+    """Return an English stem for database keys; unlike `stem`, it turns `node11` into `node1`."""
     if len(word) < 5 or not word.isascii():
         return word[:-1] if len(word) == 4 and word.endswith("s") and word[2] != "s" else word
     for ending in ("ations", "ation", "ingly", "ings", "ing", "edly", "ies", "ed", "es", "ly", "s"):
@@ -244,7 +244,7 @@ def index_words(text: str) -> list[str]:
 
 
 def mask_reader(bits: Mapping[str, int]) -> Callable[[str], int]:
-    """Return a function that maps a text to the combined `bits` of all stems that occur in it."""
+    """Return a function that ORs the bit masks of all stems in a text. `bits` maps stem to mask."""
     # Only words that begin like one of the stems need stemming: stems keep the first three letters.
     beginnings = {stem_text[:3] for stem_text in bits}
     of_part: dict[str, int] = {}
@@ -263,7 +263,7 @@ def mask_reader(bits: Mapping[str, int]) -> Callable[[str], int]:
             return mask
         mask, small = 0, text.lower()
         if composed(text) is not text or len(small) != len(text):
-            # Slow path: separate accents may join runs, and some letters become two in lower case.
+            # Read all words: composing accents may join words, or `lower` made two letters of one.
             of_text[text] = read(text)
             return of_text[text]
         for beginning in beginnings:
@@ -290,14 +290,14 @@ def name_key(name: str) -> str:
 
 
 def same_form(text: str) -> str:
-    """Return a form, equal for texts that differ only in white space, final punctuation or capitals
-    (`Use`, `USE`). Other punctuation, digits, and the case of names like `nodeA` are kept.
+    """Return a normal form, equal for texts that differ only in white space, capitals (`Use`,
+    `USE`) or a final `.`, `!` or `…`. Other punctuation, digits, and names like `nodeA` are kept.
     """
     parts = composed(text).split()
     if parts:
         parts[-1] = parts[-1].rstrip(_ENDINGS)
     for at, word in enumerate(parts):
-        if word.isupper() or not any(map(str.isupper, word[1:])):  # not for names like `nodeA`
+        if word.isupper() or not any(map(str.isupper, word[1:])):  # all but names like `nodeA`
             parts[at] = word.lower()
     return " ".join(parts).rstrip()
 
@@ -363,7 +363,7 @@ def without_injected(text: str) -> str:
 
 
 def neutralised(text: str) -> str:
-    """Make a text safe for models and screens: disarm special tags, remove invisible characters."""
+    """Make a text safe for models and screens: escape imitated tags, remove hidden characters."""
     if "<" not in text:
         if text.isascii() or _SUSPECT.isdisjoint(text):
             return text
@@ -421,7 +421,7 @@ def folded(line: str, before: str) -> str:
 
 
 def unfolded(line: str, before: str) -> str:
-    """Restore a quotation shortened by `folded` from the line before; '' if they do not match."""
+    """Undo `folded`: restore a quotation from the line before; '' if that line has another."""
     quote, is_folded, caption = line.partition(ABOVE)
     head, _, beginning = quote.partition("“")
     words = _quoting(before)[1]

@@ -1,7 +1,7 @@
 """Detection of changed values: "limit is 3", then "limit is 6". To avoid false reports, the rules
 may miss a change. Two statements must differ only in the value, and their subject must have only
-one value at a time: a number, day, name, kind, place or purpose. Prohibitions, except limits, do
-not replace each other, nor do paths, commands, tools, environments or people that may all apply.
+one value at a time: a number, day, name, kind, place or purpose. Prohibitions must state a numeric
+limit. Paths, commands, tools, environments or people do not conflict if several may apply.
 """
 
 from collections.abc import Collection, Sequence
@@ -127,7 +127,7 @@ def _same(one: Token, other: Token) -> bool:
 
 
 def _value(tokens: Sentence) -> Sentence:
-    """Return the first tokens, which form the value, without a condition or reason after them."""
+    """Return the value: the tokens up to "if", "because" etc.; () if there are none or too many."""
     if len(tokens) > 1 and tokens[0].key in _CASES:
         return ()
     ends = _ENDS | _CASES
@@ -140,7 +140,9 @@ def _count(tokens: Sequence[Token]) -> int:
 
 
 def _has_one_measure(lead: Sentence, one: Sentence, other: Sentence, behind: Sentence) -> bool:
-    """Return True if two numbers, days, months or on/off states cannot both hold for a subject."""
+    """Return True if `one` and `other` (numbers, days, months, or states such as "on" and "off")
+    exclude each other. `lead` and `behind` are the equal words before and after them.
+    """
     kind = _kind(one)
     if not kind or kind != _kind(other) or not _count(lead):
         return False
@@ -257,7 +259,7 @@ def _is_one_of(key: str, nouns: Collection[str]) -> bool:
 
 
 def _is_adding(lead: Sentence) -> bool:
-    """Return True if a verb may have several objects; a base form ("run") counts only if first."""
+    """Return True if a verb in `lead` allows several objects: "runs", or "run" at the start."""
     return _has(lead[:1], _ADDING) or _has([t for t in lead if t.key not in _ADDING], _ADDING)
 
 

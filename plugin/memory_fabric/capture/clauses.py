@@ -45,7 +45,7 @@ _OVER = (
 _OVER_CHOICE = (
     r"\b(?:cho(?:se|sen|ose)|prefer(?:s|red)?|favou?r(?:s|ed)?|picked|selected|go(?:ing)? with|"
     r"went with|use[ds]?|using|opted for|take|adopt(?:ed)?|settled on|it's)\b"
-    # Exclude a "never" in the reason and the "not" of "do not", which reject no alternative.
+    # Skip "never" in a reason ("because it never …") and "do not": they reject no alternative.
     r"(?:(?!\b(?:because|since|so that|as it|weil|denn|porque|parce)\b).){1,80}?(?: over|"
     r"(?<! do)(?<! does)(?<! is)(?<! are)(?<! was)(?<! will)(?<! must)(?<! should)(?<! can)"
     r"(?<! may)(?<! it)(?<! we)(?<! they) (?:not|never)) (?P<over>.{1,100})"
@@ -78,14 +78,14 @@ _OVER_END = (
     r"[,;:()。，；]|\.(?:\s|$)| — | – | - | (?:because|since|as|so|we|to avoid|to keep|to prevent|"
     r"for|in|when|where|if|on|at|which|that|due|unless|with|weil|porque|pour|para|parce|car)\b|因为|$"
 )
-# The ends of sentences; and sentences whose reason comes first, as in "it times out, so we retry".
+# `_SENTENCES` matches ends of sentences; `_SO` a reason at the start: "it times out, so we retry".
 _SENTENCES = r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])|\n+"
 _SO = r"^(?P<why>.{12,200}?),? so (?=(?:we|let's|i|use|always|never)\b)"
 MAX_ALTERNATIVES = 4
 _ARTICLES = r"^(?:the|a|an|our|having|using|just|de|le|la|el|die|der|das) "
-# Expressions that deny or abandon something. No relation is read from a clause with one of them: a
-# needless entry loses relations, a missing entry creates false ones. Two kinds of phrases do not
-# count (`_COMPARED`): "use X, not Y" only compares, and "No, we use X" denies an earlier statement.
+# Expressions that deny or abandon something. Such clauses yield no relation, or only `replaces` and
+# `chose_over`: a needless entry loses relations, a missing one creates false ones. `_COMPARED` has
+# phrases that are no denials: "use X, not Y" compares, "No, we use X" denies an earlier statement.
 _COMPARED = (
     r", (?:and |but )?(?:not|nicht|pas|não) (?!to\b|us(?:e|ing)\b)(?:the |a |an )?"
     r"[`\w.+#@/-]+(?: [`\w.+#@/-]+)?(?=\s*$|[,;.!](?:\s|$)| for\b| in\b)|而不是|"
@@ -94,10 +94,10 @@ _COMPARED = (
 _DENIED = rf"\b(?:{'|'.join(negations.ALL)})\b|{phrases('clauses', 'denying')}"
 _LEAVING = phrases("clauses", "leaving")
 _BORDERS = r"[;\n!?。！？]|\.(?:\s|$)|\b(?:because|since|weil|denn|porque|parce que|puisque)\b|因为"
-# Words that are never a sentence's subject: of place and time ("repo"), of choice ("replaced").
+# Words that never name a subject: places and times ("repo", "today"), words for choices ("use").
 _GENERIC = listed("subject", "of a place")
 _VAGUE = WEAK | STOPWORDS | listed("subject", "of a choice") | _GENERIC
-# Stems, without those of words of choice: "ported" has the same stem as the noun "port".
+# Stems of `_VAGUE` without words for choices: "ported" has the same stem as the noun "port".
 _VAGUE_STEMS = frozenset(map(stem, WEAK | STOPWORDS | _GENERIC))
 
 
@@ -237,7 +237,7 @@ def clause_around(text: str, start: int, end: int) -> str:
 
 
 def key_of(name: str) -> str:
-    """Return the key shared by all names of a known technology; a final version number is kept."""
+    """Return a `name_key` shared by all names of a technology: "postgresql16" for "Postgres 16"."""
     bare, _, last = name.rpartition(" ")
     if bare and last[:1].isdigit():
         return key_of(bare) + last

@@ -63,7 +63,7 @@ def signature(output: str) -> str:
 
 
 def is_specific(line: str) -> bool:
-    """Return True if an error line has two uncommon words, or one and a name, file or number."""
+    """Return True if a line has two uncommon words, or one together with a name, file or number."""
     bare = exact(_PATHS).sub(" ", line)
     own = {word for word in words(bare) if word not in _COMMON and not word.isdigit()}
     own = {word for word in own if len(word) > 1 or not word.isascii()}

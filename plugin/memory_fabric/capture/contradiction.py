@@ -34,10 +34,10 @@ _CLAUSES = (
 # Words such as "until", "trial" and "also", with which opposite statements may both be true.
 _PARTIAL = r"\b(?:also|too|except|unless|for now|temporar\w+|until|trial|experiment\w*)\b"
 MAX_SHOWN, MAX_LINE_CHARS = 3, 240
-# Types of entities that can be chosen, without components, which too many records have in common.
+# Types of entities that can be a record's subject; not "component", which too many records share.
 SUBJECTS = frozenset(("technology", "pattern", "tool"))
-# Two records have the same subject if they share at least this part of the shorter record's words
-# and at least this many words. The limits are higher unless both mention known technologies.
+# Two records have the same subject if they share at least MIN_WORDS words, and MIN_SHARE of the
+# shorter record's words. The UNNAMED limits apply unless both mention known technologies.
 MIN_SHARE, MIN_SHARE_UNNAMED = 0.5, 0.6
 MIN_WORDS, MIN_WORDS_UNNAMED = 2, 3
 ARTICLES = frozenset(("a", "an", "the", "any"))
@@ -63,7 +63,7 @@ class _Subject(NamedTuple):
 
 
 def beside(record: Record, against: Sequence[Record]) -> Record:
-    """Return the record with `against` added to the contradicted records in its evidence."""
+    """Return the record with the ids of `against` also listed as contradicted in its `evidence`."""
     ids = dict.fromkeys((*contradicts(record), *(old.id for old in against)))
     evidence = {**record.evidence, CONTRADICTS: list(ids)}
     return record._replace(evidence=evidence) if against else record
@@ -132,7 +132,7 @@ def _disagree(a: _Said, b: _Said) -> bool:
         return True
     for one, other in pairs:
         for rejected, taken in product(one.rejects, other.takes):
-            # One record rejects what the other chooses, and both may have the same purpose.
+            # True if one rejects what the other chose, unless other words show different purposes.
             mine = frozenset().union(*one.takes) - rejected - set(one.first[:1])
             theirs = taken - rejected
             has_purpose = not mine or not theirs or bool(mine & theirs)

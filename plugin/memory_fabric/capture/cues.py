@@ -35,7 +35,7 @@ class Cue(NamedTuple):
 
 
 class Form(NamedTuple):
-    """A form of statements: words of which one must occur, expressions, and a record's fields."""
+    """How to recognise a statement (one of `words`, one of `expressions`) and how to store it."""
 
     name: str
     words: tuple[str, ...]
@@ -77,7 +77,7 @@ def forms() -> tuple[Form, ...]:
 
 @cache
 def _gate() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the words of forms, and of cues that suffice alone, as (ASCII words, other words)."""
+    """Return the words (ASCII, others) of all forms, and of cues that reach ENOUGH on their own."""
     listed = {word for form in forms() for word in form.words}
     for name, of_language in cues().items():
         if name != "against":

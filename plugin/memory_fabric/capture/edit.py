@@ -47,7 +47,7 @@ class Edit(NamedTuple):
 
 
 class Changed(NamedTuple):
-    """A record before and after an edit, and the other records that it replaced by this edit."""
+    """A record before and after an edit, and the records that the edited record now replaces."""
 
     old: Record
     new: Record
@@ -142,9 +142,9 @@ def _refused(message: str, remedy: str) -> BadInput:
 def edited(
     memory: Memory, old: Record, edit: Edit, by: Provenance, closing: Sequence[str] = ()
 ) -> Record:
-    """Return the edited record. With a new text or reason, it gets the trust and source of `by`.
-    Raises BadInput if nothing would change, if a record of scope `global` may name a person, or if
-    another record, not in `closing`, has the same text.
+    """Return the edited record. If its text or reason changes, it gets the trust and source of
+    `by`. Raises BadInput if nothing would change, if a record of scope `global` may name a person,
+    or if another record has the same text, unless its id is in `closing` (records to be replaced).
     """
     text = old.what if edit.text is None else edit.text
     why = old.why if edit.why is None else edit.why
@@ -208,7 +208,7 @@ def _restated(memory: Memory, old: Record, new: Record, by: Provenance) -> Recor
 
 def save(memory: Memory, old: Stored, new: Record, by: Provenance) -> None:
     """Store the changed record, in another database if its new scope requires that. Raises
-    StoreUnavailable, and BadInput if the record was once forgotten in its new scope.
+    StoreUnavailable, and BadInput if the record was forgotten earlier in that scope's database.
     """
     store = remember.kind_of(memory, new)
     moves = store != old.store
@@ -321,7 +321,7 @@ def keep(memory: Memory, name: str, by: Provenance) -> Done:
 
 
 def replace(memory: Memory, name: str, by: Provenance) -> tuple[Record, tuple[Record, ...]]:
-    """Replace the records that this record contradicts, for the user; return (new, replaced)."""
+    """Let a record replace what it contradicts, as the user decided; return (record, replaced)."""
     new = editable(memory, name).record
     ids = models.contradicted(new)
     old = memory.find_records(f"id IN ({marks(ids)}) AND {ACTIVE_CURRENT}", ids)

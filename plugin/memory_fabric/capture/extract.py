@@ -31,13 +31,13 @@ _MOVE_WORDS = frozenset(
     changed changing port ported went""".split()
 )
 _REPLACE_WORDS = frozenset("replace replaced replacing replaces swap swapped swapping".split())
-# Words such as "if" and "maybe" before a name, with no comma between: its relation is hypothetical.
+# A relation is hypothetical if "if", "maybe" etc. precede its first name with no comma in between.
 _SUPPOSED = (
     r"\b(?:if|unless|whether|maybe|perhaps|suppose|in case|wenn|falls|ob|vielleicht)\b[^,]*$"
 )
 # Words before a name that is only being considered, or that other people use.
 _UNSETTLED = rf"\b(?:{either('extract', 'unsettled')})\b[^,;:]*$"
-# Words at which an object ends, except that `_ARTICLES` may stand between a verb and its object.
+# An object ends before these words, but may begin with one of `_ARTICLES`: "use the cache for …".
 _ENDING = (STOPWORDS | FUNCTION_WORDS).union(
     "across everywhere instead per rather since today via without".split()
 )
@@ -55,8 +55,8 @@ _CHOOSING = rf"\b(?:{either('extract', 'choosing')})\s+"
 _DECIDING = rf"{_CHOOSING}|\b(?:decided|going|recommend\w*)\b"
 # Verbs of changing to a technology, which is their object: "switch to X".
 _MOVING = rf"\b(?:{either('extract', 'moving')})\s+"
-# Other phrases that choose a name, with `_AT` in the name's place: "Redis for sessions", "Redis was
-# chosen", and phrases in which the verb follows the name, as in German, Japanese and Korean.
+# Other phrases that choose a name, for which `_AT` is a placeholder: "Redis for sessions", "Redis
+# was chosen", and phrases in which the verb follows the name, as in German, Japanese and Korean.
 _AT = "\0"
 _AROUND = either("extract", "around").replace("<NAME>", _AT)
 # Relations, keyed by the words between two names; BACKWARD ones lead from the second to the first.
@@ -64,7 +64,7 @@ FORWARD, BACKWARD = (
     {words: relation for relation, words in (row.split(" = ") for row in sections("extract")[name])}
     for name in ("forwards", "backwards")
 )
-# Not used to find subjects or objects: prepositions, adjectives ("used"), verbs of people ("need").
+# Excluded from `_VERB`: prepositions, adjectives ("used"), verbs mostly about people ("we need").
 _NO_VERB = frozenset(
     "for over used using required enabled recommended allows need instead rather".split()
 )
@@ -72,7 +72,7 @@ _VERBAL = [w for w in (*FORWARD, *BACKWARD) if w.split()[0] not in _NO_VERB]
 _VERB = "|".join(sorted(_VERBAL, key=len, reverse=True))
 # "used for", "used by" and "required by" also count without "is", because notes often omit it.
 _VERBS = rf" (?P<verb>(?:(?:now|also|still|only) )?(?:{_VERB}|used for|used by|required by)) "
-# Verbs of plural subjects. After a word without final "s", they may be imperatives: "please use".
+# Plural verbs: if the word before does not end in "s", they may be imperatives ("please use").
 _PLURAL = frozenset("use require need enable prefer depend rely are were".split())
 _NAME = r"(?:[A-Za-z][\w-]*)(?: [A-Za-z][\w-]*){0,2}?"
 _ARTICLE = r"(?:(?:the|our|a|an|its|their|all|every|each) )?"

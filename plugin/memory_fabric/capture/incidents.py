@@ -1,6 +1,6 @@
-"""Detection of fixes: a command fails, files are changed, and the command passes. No record results
-if the command only reads or waits, was refused or interrupted, or prints no informative error, if
-no file except documentation changed, or if the cause is not stated.
+"""Detection of fixes: a command fails, files are changed, and the command passes. A fix is recorded
+only if the error is informative, a file other than documentation changed, and the cause is stated.
+A command that only reads or waits is ignored, and so is a run that was refused or interrupted.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ MAX_SYMPTOM_CHARS = 200
 MAX_FILES, MAX_FILES_NAMED = 20, 3
 # The maximum number of failing commands that are tracked at a time; the oldest are dropped.
 MAX_OPEN = 8
-# Endings of text files; a change in a text file cannot make a command pass.
+# Endings of prose files; a change in documentation cannot make a failing command pass.
 _PROSE = (".md", ".markdown", ".rst", ".txt", ".adoc")
 # Keys of a record's evidence.
 COMMAND, ERROR, FILES, SYMPTOM = "command", "error", "files", "symptom"
@@ -51,16 +51,16 @@ class Failure(NamedTuple):
     cause: str = ""
     symptom: str = ""  # in the user's words
     passes: bool = False  # the success of a similar command suggests that this one passes
-    is_over: bool = False  # `passes`, or the assistant reports that nothing fails any more
+    is_over: bool = False  # seems solved: `passes`, or the assistant reports no failure any more
 
 
 def follow(
     steps: Iterable[Step], failing: Sequence[Failure] = (), passed: Sequence[Failure] = ()
 ) -> tuple[list[Failure], list[Failure]]:
     """Return the failures that these steps solve, and the failures that are open after the steps.
-    `failing` are the failures that were open before the steps. `passed` are failures solved shortly
-    before. They are returned first, with their cause if the assistant states it before the next
-    prompt or failure.
+    `failing` are the failures that were open before the steps, `passed` those solved shortly
+    before. The solved failures begin with `passed`, which get a cause if the assistant states it
+    before the next prompt or failure.
     """
     open_: list[Failure] = list(failing)
     solved = list(passed)
@@ -119,7 +119,7 @@ def is_same_error(one: str, other: str) -> bool:
 
 
 def symptom_in(asked: str, error: str) -> str:
-    """Return the prompt's sentence that describes a symptom, preferably in words of the error."""
+    """Return a prompt's sentence on a symptom, preferably one that shares words with the error."""
     symptom = pattern(phrases("stated_causes", "symptom"))
     symptoms = [sentence for sentence in sentences_in(asked) if symptom.search(sentence)]
     in_error = {word for word in words(error) if len(word) > 3}

@@ -18,7 +18,7 @@ from memory_fabric.text import STOPWORDS, name_key, words
 
 MAX_NAME_BYTES, MAX_MENTIONS, MAX_NAME_WORDS = 512, 2000, 4
 MAX_SPAN_WORDS, MAX_SPAN_CHARS = 5, 60
-# The part of a text in which known names are looked up.
+# Known names are looked up only in this many characters and words at the start of a text.
 MAX_LOOKED_UP_CHARS, MAX_LOOKED_UP_WORDS = 16 << 10, 400
 MAX_SHORT_CHARS = 12  # the maximum length of a short form in brackets
 _listed = partial(listed, "mentions")
@@ -220,7 +220,7 @@ def _is_capital(word: _Word) -> bool:
 
 
 def _meant_as_name(words: list[_Word], i: int, name: str) -> bool:
-    """Return True if an ordinary word is used as a name: "Use poetry"; "Go" inside a sentence."""
+    """Return True if an ordinary word is a name here: "poetry" after "use", "Go" mid-sentence."""
     word = words[i]
     if name.isupper() and word.text == name:
         return True
@@ -250,7 +250,7 @@ def _is_identifier(text: str) -> bool:
 
 
 def _component_at(words: list[_Word], i: int) -> tuple[str, int] | None:
-    """Return the component at word `i` ("list endpoints" after "all"), and its number of words."""
+    """Return (name, word count) of a component at word `i`, as in "all list endpoints", or None."""
     opener = words[i].text.lower()
     # Word `i` must be the first of the component, and follow a word such as "all" or "the".
     if i == 0 or opener in _VAGUE or opener in _HEADS or not opener.isalpha():
@@ -280,8 +280,8 @@ def _resolved(name: str, start: int, end: int, known: Mapping[str, str]) -> Ment
 
 
 def aliases_in(text: str, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Map each name to its other names in the text: "name (short form)", "short form (name)", or a
-    word that the vocabulary maps to the name.
+    """Map each name to its other names in the text, if any: `K8s` in "Kubernetes (K8s)" or "K8s
+    (Kubernetes)", and a word that the vocabulary maps to the name.
     """
     canonical = vocabulary.canonical
     spoken = {canonical(word): word for word in words(text) if canonical(word) != word}
@@ -299,7 +299,7 @@ def aliases_in(text: str, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 
 def _is_short(short: str, name: str) -> bool:
-    """Return True if `short` abbreviates the name: same first letter, all letters in this order."""
+    """Return True if `short` abbreviates `name`: same first letter, and all letters in order."""
     letters = [c for c in short.lower() if c.isalpha()]
     if not letters or len(short) > MAX_SHORT_CHARS or len(short) >= len(name) or " " in short:
         return False

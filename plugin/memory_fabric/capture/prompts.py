@@ -19,14 +19,14 @@ from memory_fabric.text import STOPWORDS, cut, one_line, stem, terms, words
 MAX_SENTENCE_CHARS, MAX_CHARS = 320, 400
 _SPECIFICATION_SENTENCES = 25
 _ANSWER_CHARS, _ANSWERS_CHARS = 200, 1200
-# An introduction to numbered answers has at most this many words or contains one of _ANSWERING.
+# If more words than this precede numbered answers, one of _ANSWERING must be among them.
 _LEAD_WORDS = 3
 _ANSWERING = ("answer", "question", "antwort", "respuesta", "réponse", "resposta", "答", "답")
 # Sentences are similar if they share at least this part of their content words.
 _SAME_FROM = 0.6
 _QUESTION_COSTS = 2.0
 _SHORTEST_CLAUSE = 8
-# Words without content, pronouns, nouns that make a pronoun clear ("this project"), CJK pronouns.
+# Vague words; pronouns; nouns with which a pronoun is clear ("this project"); CJK pronouns.
 _VAGUE, _PRONOUNS = listed("stated_forms", "vague"), listed("stated_forms", "pronouns")
 _WITH_NOUN, _DEICTIC = listed("stated_forms", "with a noun"), listed("stated_forms", "deictic")
 _GREETING = (
@@ -49,7 +49,7 @@ class Statement(NamedTuple):
     text: str
     why: str = ""
     instead_of: tuple[str, ...] = ()
-    scope: str = "team"  # "user" for statements about the person, in every project
+    scope: str = "team"  # "user" for statements about the user, which hold in every project
     kind: str = ""  # "identity", "habit", "preference", "goal", "relationship", or ""
     form: str = ""  # the matching words, such as "from now on"
 
@@ -76,7 +76,7 @@ def said_again(sentence: str, earlier: Sequence[str]) -> int:
     count = 0
     for ends in map(typed_ends, earlier):
         lowered = ends.lower()
-        # Splitting is slow, so it is done only for prompts with most words of `sentence`.
+        # Splitting is slow, so only prompts that contain most words of `sentence` are split.
         is_near = sum(word in lowered for word in content) >= _SAME_FROM * len(content)
         for said in segments(ends) if is_near else ():
             stems = _content(said.text)
@@ -134,7 +134,7 @@ def stated_as(form: Form, sentence: str) -> Statement | None:
 
 
 def _sentences(prompt: str) -> Sequence[Sentence]:
-    """Return a prompt's sentences; if it is a document, omit headings and list items (tasks)."""
+    """Return a prompt's sentences; of a specification, omit list items and text under headings."""
     sentences = segments(typed_ends(prompt))
     if len(sentences) > _SPECIFICATION_SENTENCES or any(sentence.heading for sentence in sentences):
         return [sentence for sentence in sentences if not sentence.bullet and not sentence.heading]

@@ -31,11 +31,11 @@ def state(
     at: str = "",
     against: Sequence[Record] | None = None,
 ) -> tuple[Record | None, bool]:
-    """Store a record that was stated deliberately; return the stored record, and True if it is new.
-    Close the records `instead_of`, if the provenance has enough trust. The records `against`, which
-    the new record contradicts, remain; by default they are searched for. With `echo`, a repetition
-    does not count as another occurrence. `at` is the time of a past statement. The returned record
-    is None if the statement was forgotten, is too uncertain, or is only a secret.
+    """Store a deliberately stated record; return the stored record, and True if it is new. The
+    record is None if it is only a secret, has too low a confidence, or was forgotten. The records
+    `instead_of` are closed if the provenance has enough trust. The records `against`, which the new
+    one contradicts, stay open; by default they are searched for. With `echo`, a repetition is not
+    counted. `at` is the time of the statement if it was made in an old session.
     """
     if "[redacted: " in record.what:
         from memory_fabric.redaction.redact import says_only_secrets  # imported if needed
@@ -83,7 +83,7 @@ def stated(
 
 
 def keep(memory: Memory, candidate: Record, provenance: Provenance) -> Record | None:
-    """Store a candidate that the user confirmed; the prompt it is from becomes its quotation."""
+    """Store a candidate that the user confirmed, with the prompt that stated it as quotation."""
     text, type_, why = candidate.what, candidate.type, candidate.why
     statement_read = stated(memory, text, type=type_, why=why, alternatives=candidate.alternatives)
     record = candidate._replace(

@@ -44,7 +44,7 @@ def segments(text: str) -> list[Sentence]:
     text = without_injected(text[:MAX_CHARS].replace("\r\n", "\n").replace("\r", "\n"))
     text = text.replace("’", "'").replace("‘", "'")
     if "<" in text:
-        text = text.replace("`<private>`", "`private`")  # only mentions the tag
+        text = text.replace("`<private>`", "`private`")  # mentions the tag, does not use it
         text = _without_span(text, "<!--", "-->")
         for tag in _MACHINE_TAGS:
             for opening in (f"<{tag}>", f"<{tag} "):
@@ -206,7 +206,7 @@ def _bullet_length(bare: str) -> int:
 
 
 def _split(text: str) -> Iterator[str]:
-    """Yield the sentences of a block, without long quotations if all quotation marks are paired."""
+    """Yield a block's sentences without long quotations, or all if a quotation mark is unpaired."""
     parts = text.replace("“", '"').replace("”", '"').split('"')
     pieces = [parts[0]] if len(parts) % 2 else ['"'.join(parts)]
     for quoted, after in zip(parts[1::2], parts[2::2], strict=False) if len(parts) % 2 else ():

@@ -27,7 +27,7 @@ _FIRST_PERSON = r"^(?:i|we|now|all|everything|great|good|perfect|done)\b"
 
 
 def cause_in(said: str, about: str = "") -> str:
-    """Return the sentence that states the cause, or else explains the error `about`; '' if none."""
+    """Return the sentence with the cause, else one that explains the error `about`, else ''."""
     sentences = [sentence for sentence in sentences_in(said) if not sentence.endswith(_ASKING)]
     for sentence in sentences:
         introduced = pattern(_FOUND).match(sentence)
@@ -46,7 +46,7 @@ def cause_in(said: str, about: str = "") -> str:
 
 
 def admits_failure(said: str) -> bool | None:
-    """Return True if an answer reports a remaining failure, None if work goes on, else False."""
+    """Return whether an answer reports a remaining failure; None if empty or ending with a plan."""
     sentences = list(sentences_in(said))
     if any(_states("still wrong", s) and not _states("taken back", s) for s in sentences):
         return True

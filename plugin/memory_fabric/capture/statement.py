@@ -14,14 +14,14 @@ from memory_fabric.patterns import pattern
 from memory_fabric.text import STOPWORDS, name_key
 
 # Confidence by origin: PURPOSE for a deliberate statement, USER_NOTE for a note with the user's
-# words, STATED for a plain statement in a prompt, NOTE for another note, CANDIDATE for a candidate.
-# Records are stored from 0.5, shown in MEMORY.md from 0.7, and may be generalizable from 0.8.
+# words, NOTE for other notes, STATED for a plain statement in a prompt, CANDIDATE for a candidate.
+# A record is active from 0.5, shown in MEMORY.md from 0.7, and may be generalizable from 0.8.
 PURPOSE, USER_NOTE, STATED, NOTE, CANDIDATE = 0.9, 0.85, 0.75, 0.6, 0.4
 # The confidence of records that hooks derive from events: fixes and session summaries.
 BASE = 0.5
-# A reason raises the confidence by REASON_STEP, at most to LEAST_DISTANCE below the next origin.
+# A reason adds REASON_STEP; the sum stays at least LEAST_DISTANCE below the next confidence.
 REASON_STEP, LEAST_DISTANCE = 0.05, 0.01
-# Types that words in the text indicate. The first word decides; at equal places, this order does.
+# Types that words in the text indicate. The first word decides; in a tie, the type listed first.
 _MARKED_TYPES = "preference decision constraint solution blocker antipattern problem".split()
 # The thing that failed precedes the verb: "Offset pagination caused timeouts".
 _FAILED = (
@@ -34,7 +34,7 @@ _FAILED = (
 
 
 def with_reason(of_class: float, has_reason: bool) -> float:
-    """Return the confidence `of_class`, raised slightly if the record has a reason."""
+    """Return an origin's confidence (`of_class`), raised slightly if the record has a reason."""
     above = [c for c in (PURPOSE, USER_NOTE, STATED, NOTE) if c > of_class]
     most = min(above) - LEAST_DISTANCE if above else 1.0
     return round(min(of_class + REASON_STEP * has_reason, most), 2)
@@ -69,7 +69,7 @@ def statement(
 
 
 def _with_antipattern(text: str, entities: tuple[Entity, ...]) -> tuple[Entity, ...]:
-    """Add an antipattern for the thing that failed, or convert its entity to one (BR-15)."""
+    """Make what failed an antipattern, except technologies and agents; add it if new (BR-15)."""
     match = pattern(_FAILED).match(text)
     spoken = match["name"].lower().split() if match else []
     name = "-".join(word for word in spoken if word not in STOPWORDS)

@@ -22,7 +22,7 @@ class GroupedCommands(TyperGroup):
     """A typer group whose help lists the commands in sections, with complete summaries."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the commands with their summaries, in a section for each panel."""
+        """Write a section of the help for each `panel` (group of commands), with summaries."""
         styled = sys.stdout.isatty()
         for panel in dict.fromkeys(command.panel for command in COMMANDS):
             listed = [command for command in COMMANDS if command.panel == panel]

@@ -80,7 +80,7 @@ def provenance(trust: str = "user") -> Provenance:
 
 
 def require_user(command: str, decision: str, how: str = "") -> None:
-    """Raise BadInput in a shell of Claude Code, where a model may have written the command."""
+    """Raise BadInput in a shell of Claude Code, where a model could make the user's `decision`."""
     if in_client(os.environ):
         text = f"Nothing was changed: only the user may decide {decision}."
         remedy = how or f"Run memory-fabric {command} in a terminal outside Claude Code."

@@ -50,5 +50,5 @@ def origin_facts(origin: RecordTrace) -> tuple[tuple[str, str], ...]:
 
 
 def speaker(source: str, trust: str) -> str:
-    """Return a phrase for who made a statement; text that was typed is always the user's."""
+    """Return "the user" for a typed source or the user's trust, else e.g. "the assistant"."""
     return "the user" if trust == "user" or source in TYPED else f"the {trust}"

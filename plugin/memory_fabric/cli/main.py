@@ -43,7 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - stays open
-    # Programs start these three commands often, so skip what only other commands need.
+    # Programs start `hook`, `mcp` and `statusline` often: run them without loading typer.
     if len(argv) == 1 and argv[0] in ("hook", "mcp", "statusline"):
         from memory_fabric.cli.commands import programs
 
@@ -65,7 +65,7 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except OSError as error:
-        where = str(error.filename2 or error.filename or "")  # for links and moves, the target
+        where = str(error.filename2 or error.filename or "")  # filename2: a link's or move's target
         reason = error.strerror or str(error)
         helps = REMEDIES.get(type(error)) or REMEDIES.get(error.errno or 0, DOCTOR)
         text = f"{where + ': ' if where else ''}{reason.rstrip('.')}."
@@ -102,7 +102,7 @@ def _run(argv: list[str]) -> int:
     if COMPLETING in os.environ:
         from typer.completion import completion_init  # type: ignore[attr-defined]
 
-        completion_init()  # app() then prints completions
+        completion_init()  # makes app() below print completions
         # Hide errors, which would be printed into the line that the user is typing.
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - until the process ends
         # The shell's completion script passes the words typed so far in one of two variables.
@@ -111,7 +111,7 @@ def _run(argv: list[str]) -> int:
     first = next((word for word in words if not word.startswith("-")), "")
     names = [c.name for c in COMMANDS if c.name == first]
     app = build(names) if names else listing()
-    if first == "keep":  # only a prompt in the chat can be "keep ID"
+    if first == "keep":  # "keep ID" works only as a prompt in the chat
         text = "In a shell it is review --holds ID, or candidates --keep ID for what was heard."
         return _say(argv, WRONG_USE, "keep is no command.", text, first)
     helps = f"See {' '.join(['memory-fabric', *names])} --help."
@@ -119,7 +119,7 @@ def _run(argv: list[str]) -> int:
         code = app(argv, prog_name="memory-fabric", standalone_mode=False)
     except typer.TyperException as error:
         text = error.format_message().replace("Value error, ", "").rstrip()
-        text = text if text.endswith((".", "?", ")")) else text + "."  # choices end with ")"
+        text = text if text.endswith((".", "?", ")")) else text + "."  # listed choices end in ")"
         [name, *_] = getattr(getattr(error, "param", None), "opts", None) or [""]
         return _say(argv, WRONG_USE, text, helps, getattr(error, "option_name", name))
     except typer.Abort:

@@ -17,7 +17,7 @@ def flag(spec: str) -> Any:
 def option(spec: str, default: object = "", choices: Collection[str] = (), **more: Any) -> Any:
     """Declare an option with a value; `spec` has name, placeholder and help: `--type T  A type.`
 
-    Its default name is the parameter's. Shells complete `choices`. `more` may have `min` and `max`.
+    Default name: that of the parameter. Shells complete `choices`. `more` can set `min` and `max`.
     """
     names, metavar, text = _parts(spec)
 

@@ -14,7 +14,7 @@ class Command(NamedTuple):
 
     @property
     def function(self) -> str:
-        """The name of the command's function; it differs if the command is a Python keyword."""
+        """The name of the command's function: the command's name, except for `import`."""
         return {"import": "import_file"}.get(self.name, self.name)
 
     @property

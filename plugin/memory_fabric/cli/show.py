@@ -31,9 +31,9 @@ STREAM = "-"
 PLAIN_WIDTH = 200
 # The number of spaces between columns, and the minimum width of the last column.
 COLUMN_GAP, MIN_LAST_WIDTH = 2, 20
-# Values that count as empty: a table with one row omits an optional column with such a value.
+# If a table has only one row, an optional column with one of these (empty) values is omitted.
 NOTHING_SAID = frozenset(("", "—", "0", "0.00"))
-# Seconds until a progress bar appears, and, without a terminal, between lines that show progress.
+# Seconds until a progress bar appears; seconds between lines of progress without a terminal.
 DELAY_S, LINE_EVERY_S = 0.5, 5.0
 # Seconds after which a command that has printed nothing yet reports what it is doing.
 PATIENCE_S = 2.0
@@ -87,7 +87,7 @@ def table(
     """Print a table with a header; the last column gets the remaining width.
 
     In a terminal, texts in the last column are cut to `lines` lines (0: not cut). An `optional`
-    column is omitted if all rows have the same value in it, or if the only row's value is empty.
+    column is omitted if all of several rows have the same value, or a single row has an empty one.
     """
     from rich.table import Table
 

@@ -20,7 +20,7 @@ RESULT, FAILURE = "PostToolUse", "PostToolUseFailure"
 
 
 def adapt(event: Event, key: str) -> Event:
-    """Return the event in Claude Code's format; its name is '' if the prompt is empty (ignored)."""
+    """Return the event in Claude Code's format; its name is '' (ignored) if the prompt is empty."""
     client = client_of(key)
     raw = dict(event.raw)
     for name, known in client.fields.items():
@@ -42,7 +42,7 @@ def adapt(event: Event, key: str) -> Event:
 
 
 def settings_for(settings: Settings, event: Event, environ: Mapping[str, str]) -> Settings:
-    """Return the settings for a client's session; `attended` is False if a program runs it."""
+    """Return settings for the event's session; `attended` is False if a program runs the client."""
     client = event.client
     folder = environ.get(client.project_variable, "") if client.project_variable else ""
     head = head_of(client.transcripts, event.transcript_path)

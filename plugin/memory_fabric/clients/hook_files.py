@@ -27,7 +27,7 @@ class HookFile(NamedTuple):
     name: str  # the hooks file's path in this folder
     todo: str  # instructions for what the user must do next
     events: tuple[str, ...] = ()  # events supported beyond COMMON_EVENTS (Claude Code's names)
-    per_second: int = 1  # units of a timeout per second (1000: milliseconds); 0: no timeouts
+    per_second: int = 1  # 1: timeouts are in seconds; 1000: in milliseconds; 0: left out
     most_s: Mapping[str, int] = {}  # maximum timeout for each event
     flat: bool = False  # Cursor's format: a version number, and no groups of hooks
     has_server: bool = False  # the file also lists the MCP servers
@@ -47,7 +47,7 @@ FILES: Mapping[str, HookFile] = {
         "Codex runs new or changed hooks only once you trust them: start codex, type /hooks, and "
         "trust those of memory-fabric.",
         events=("SubagentStart", "SubagentStop"),
-        # Codex would shorten a longer timeout, with a warning at each start.
+        # Codex shortens a SessionEnd timeout of more than 3 s, with a warning at each start.
         most_s={"SessionEnd": 3},
         is_run=True,
     ),

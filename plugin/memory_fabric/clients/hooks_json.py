@@ -29,7 +29,7 @@ BOM = "\ufeff"
 
 
 class Part(NamedTuple):
-    """A parsed value with its start and end offsets; a member of an object starts at its name."""
+    """A parsed value in text[start:end]; for an object's member, this range includes the name."""
 
     start: int
     end: int
@@ -69,14 +69,13 @@ class Edited(NamedTuple):
     edits: tuple[Edit, ...] = ()
 
     def then(self, edit: Edit) -> Edited:
-        """Apply one more edit; return the new text with all edits."""
+        """Return the text with one more edit applied, and all edits including this one."""
         return Edited(edit.applied(self.text), (*self.edits, edit))
 
 
 def with_member(done: Edited, path: str, names: tuple[str, ...], value: Any) -> Edited:
-    """Add a value at the path `names`, creating missing objects. Raises BadInput.
-
-    If the path exists already, a list's items are appended to it, and any other value is ignored.
+    """Add a value at the path `names`, creating missing objects. If the path exists already, the
+    items of a list `value` are appended, and any other `value` is ignored. Raises BadInput.
     """
     container = read(done.text, path)
     for depth, name in enumerate(names):
@@ -121,7 +120,7 @@ def without_hooks(done: Edited, ours: IsOurs, path: str) -> Edited:
 
 
 def hooks_of(text: str, ours: IsOurs, path: str) -> dict[str, list[Any]]:
-    """Return the hook groups with memory-fabric's hooks in the text, by event."""
+    """Return, by event, the whole hook groups in the text that contain hooks of memory-fabric."""
     groups: dict[str, list[Any]] = {}
     for event, group in _groups(read(text, path)):
         if any(ours(_command(hook.value)) for hook in _hooks(group)):
@@ -167,8 +166,7 @@ def read(text: str, path: str) -> Part:
 
 
 def ours_test(end: str, *known: str) -> IsOurs:
-    """Return a predicate that accepts the commands of all memory-fabric installations and `known`.
-
+    """Return a predicate that accepts any command in `known` or of a memory-fabric installation.
     `end` is the end of the command's path: LAUNCHER for hooks, PROGRAM for servers.
     """
 
@@ -202,7 +200,7 @@ def _hooks(group: Part) -> tuple[Part, ...]:
 
 
 def _command(value: Any) -> str:
-    """Return a hook's or server's command, or the path of launch.py if it is an argument."""
+    """Return a hook's or server's command or, if launch.py is an argument (Windows), its path."""
     if not isinstance(value, dict):
         return ""
     words = value.get("args")

@@ -22,7 +22,7 @@ VARIABLE = "${CLAUDE_PLUGIN_ROOT}"
 MAX_BYTES = 16 << 20
 LINK_NAME = "memory-fabric"
 PROGRAM = os.path.join("bin", LINK_NAME)
-# Setup recognises a file that it wrote as a whole by this text in the file.
+# A file that contains this text was written completely by setup, and not only edited by it.
 OWN_FILE = b"Written by memory-fabric setup"
 NOTE = "setup.json"
 TEXTS = ("path", "kind", "command", "checksum")
@@ -41,7 +41,7 @@ class Mark(NamedTuple):
     folders: tuple[str, ...] = ()
 
     def is_of(self, path: str) -> bool:
-        """Return True if the entry is for `path`; a file also matches by any other path to it."""
+        """Return True if `path` leads to the entry's file; for a LINK, the paths must be equal."""
         if self.path == path:
             return True
         return self.kind != LINK and os.path.realpath(self.path) == os.path.realpath(path)
@@ -183,8 +183,8 @@ def without_file(home: str, path: str, root: str) -> Change:
 def added(
     bare: Change, put: Callable[[Edited], Edited], mark: Mark, *, empty: str = EMPTY
 ) -> Change:
-    """Return a change that first makes the change `bare` and then the edits of `put`. If the file
-    is empty, `put` receives the text `empty`. `mark` is the manifest entry, to be completed.
+    """Return the change `bare`, combined with the edits that `put` makes after it. If `bare` leaves
+    no text, `put` gets the text `empty`. The manifest entry `mark` gets its remaining fields.
     """
     text = "" if bare.after is None else text_of(bare.after, bare.path)
     is_filled = text.strip() or text == empty
@@ -204,7 +204,7 @@ def taken(home: str, path: str, take: Callable[[Edited], Edited]) -> Change:
         return Change(path, None, None)
     checksum = _checksum(before)
     fits = (mark for mark in _marks_of(home, path) if mark.checksum == checksum)
-    # Do not restore a file that setup created if the user has replaced it with a link.
+    # A file that setup created is deleted. If the user replaced it with a link, it is only edited.
     if mark := next((mark for mark in fits if mark.existed or not os.path.islink(path)), None):
         text = hooks_json.undo(before.decode("utf-8"), mark.edits)
         after = text.encode("utf-8") if mark.existed else None
@@ -216,7 +216,7 @@ def taken(home: str, path: str, take: Callable[[Edited], Edited]) -> Change:
 
 
 def apply(home: str, change: Change) -> None:
-    """Write a change. Raises StoreUnavailable if the file has changed, OSError, TimeoutError."""
+    """Write a change. Raises OSError, TimeoutError; StoreUnavailable if the file has changed."""
     path, mark = change.path, change.mark
     text = f"{path} was changed meanwhile and was left as it is."
     changed = StoreUnavailable(path, text, remedy="Try again.")
@@ -361,7 +361,7 @@ def _remove_empty(folders: tuple[str, ...]) -> None:
 
 
 def _note(home: str, path: str, *new: Mark, keeps: bool = False) -> None:
-    """Replace a path's manifest entries by `new`; with `keeps`, also keep the old entries."""
+    """Save `new` as a path's manifest entries, beside the old ones if `keeps`, else instead."""
     if not new and not _marks_of(home, path):
         return
     note = os.path.join(home, NOTE)

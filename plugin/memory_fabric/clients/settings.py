@@ -15,7 +15,7 @@ PLUGIN = "memory-fabric"
 USER, PROJECT, LOCAL = "user", "project", "local"
 # Every command that starts memory-fabric's hooks contains this path, in the plugin or elsewhere.
 LAUNCHER = "hooks/launch"
-# The path of the package, relative to the folder that contains the launcher's `hooks`.
+# The path of this package, relative to the folder that contains `hooks/launch`.
 SOURCE = os.path.join("plugin", "memory_fabric")
 # A server is memory-fabric's if its command or one of its arguments contains one of these texts.
 OUR_MARKS = ("memory-fabric", "memory_fabric")
@@ -143,7 +143,7 @@ def servers(settings: Settings, layers: list[Layer]) -> list[Server]:
 
 
 def is_our_server(name: str, settings: Settings) -> bool:
-    """Return True if `name`, the server's part of a tool name, is a server of memory-fabric."""
+    """Return True if a tool's server (`name` in `mcp__name__tool`) is one of memory-fabric's."""
     return any(s.ours and _slug(s.name) == _slug(name) for s in servers(settings, []))
 
 
@@ -158,7 +158,7 @@ def installed(config_dir: str) -> dict[str, list[Mapping[str, Any]]]:
 
 
 def lost_folders(config_dir: str, name: str) -> list[str]:
-    """Return the missing folders from which the client loads a plugin (`plugin@marketplace`)."""
+    """Return folders that the client needs to load `plugin@marketplace`, but that are missing."""
     sources = _state(os.path.join(config_dir, "plugins", "known_marketplaces.json"))
     folders = [entry.get("installPath") for entry in installed(config_dir).get(name, [])]
     folders.append(_table(sources, name.partition("@")[2]).get("installLocation"))

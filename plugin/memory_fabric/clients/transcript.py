@@ -71,7 +71,7 @@ class Turn(NamedTuple):
     tools: tuple[ToolUse, ...] = ()
     results: tuple[ToolResult, ...] = ()
     # The id of the session that wrote the entry. A forked session's transcript begins with copies
-    # of its parent's entries, but only the assistant's still have the parent's id.
+    # of its parent's entries, but only copies of the assistant's entries have the parent's id.
     session: str = ""
     origin: str = TYPED  # who wrote a user's turn: TYPED, CHOSEN or BY_MACHINE
     answers: tuple[str, ...] = ()  # the user's typed replies to the assistant's questions
@@ -96,7 +96,7 @@ class Reading(NamedTuple):
 
 
 class Head(NamedTuple):
-    """A session's id, start folder and time (ISO 8601), agent type, and whether it is attended."""
+    """A session's id, start folder and time (ISO 8601), agent type, and if a person runs it."""
 
     session: str
     folder: str
@@ -118,7 +118,7 @@ def table_in(table: Any, key: str) -> dict[str, Any]:
 
 
 def is_clients_own(settings: Settings, path: str) -> bool:
-    """Return False if Claude Code is the client and a path is outside its transcript folder."""
+    """Return True if a path is in Claude Code's transcript folder, or if the client is another."""
     if settings.client != CLAUDE_CODE:
         return True
     root = os.path.join(settings.config_dir, "projects")
@@ -127,7 +127,7 @@ def is_clients_own(settings: Settings, path: str) -> bool:
 
 
 def entries(path: str) -> Iterator[dict[str, Any]]:
-    """Yield the JSON objects in a file's first lines, skipping invalid lines. Raises OSError."""
+    """Yield the valid JSON objects in a file's first lines (MAX_HEAD_LINES). Raises OSError."""
     with files.open_regular(path) as file:
         left = MAX_HEAD_BYTES
         for _ in range(MAX_HEAD_LINES):
@@ -151,13 +151,13 @@ def read_on(
     sidechain: bool = False,
     parse: Parse | None = None,
 ) -> Reading:
-    """Read a transcript from byte `offset`, or from its start if `mark` shows a replaced file.
-
-    Reads about `max_bytes` of the file and `max_said` characters of text, or less if the event's
-    deadline passes. If a size limit is reached, the last prompt is left for the next reading, so
-    that it stays with its answer, unless it is the first turn. An incomplete last line is left,
-    too. A line longer than MAX_LINE_BYTES is skipped and counted as bad. `sidechain` includes turns
-    of subagents. `parse` is the parser of another client's format.
+    """Read a transcript from byte `offset`, or from its start if `mark`, the checksum from the
+    previous reading, shows that the file was replaced. Reads about `max_bytes` of the file and
+    `max_said` characters of text, or less if the event's deadline passes. If a size limit is
+    reached, the reading ends before the last prompt, so that the prompt stays with its answer. If
+    no turn precedes this prompt, the reading includes it. An incomplete last line is left for the
+    next reading. A line longer than MAX_LINE_BYTES is skipped and counted in `bad`. `sidechain`
+    includes turns of subagents. `parse` is the parser of another client's format.
     """
     try:
         with files.open_regular(path) as file:
@@ -196,7 +196,7 @@ def _read(
     """Return the turns, the new offset, the number of bad lines, and whether more may follow."""
     turns: list[Turn] = []
     bad, chars, end, limit = 0, 0, offset + max_bytes, deadline.current()
-    # The state before the last prompt: counts of turns, bytes and bad lines.
+    # The numbers of turns, bytes and bad lines before the last prompt, in case a limit is reached.
     whole = 0, 0, 0
     while not (limit.is_limited and limit.is_over()):
         if (offset >= end or chars >= max_said) and file.read(1):
@@ -234,8 +234,8 @@ def _length_to_line_end(file: BinaryIO) -> int:
 
 
 def last_said(path: str, most: int, max_bytes: int = MAX_BYTES) -> list[tuple[str, str]]:
-    """Return the assistant's last `most` messages with text as (uuid, text), oldest first, without
-    side chains. At most `max_bytes` are read from the file's end. [] if the file is unreadable.
+    """Return (uuid, text) of the assistant's last `most` messages with text, oldest first, without
+    those of subagents. At most `max_bytes` are read from the file's end. [] if it is unreadable.
     """
     messages: list[tuple[str, str, str]] = []
     try:
@@ -268,7 +268,7 @@ def before_prompt(path: str, prompt: str) -> str:
     try:
         for entry in _entries_from_end(path, BEFORE_PROMPT_BYTES, *signs):
             if entry.get("subtype") == "scheduled_task_fire":
-                # Substring test: the entry is shortened, and several prompts may be sent as one.
+                # The entry may be cut off, and `prompt` may join several: test for a substring.
                 if text_in(entry, "prompt").strip()[:100] in prompt:
                     return SCHEDULED
                 continue
@@ -376,7 +376,9 @@ def any_turn_of(entry: Mapping[str, Any], sidechain: bool = False) -> Turn | Non
 
 
 def _sent_meanwhile(entry: Mapping[str, Any]) -> tuple[object, Mapping[str, Any]]:
-    """Return (message, entry with origin fields) for a message sent while the assistant worked."""
+    """Return a message sent while the assistant worked, and its entry plus the attachment's fields
+    that show the sender. For any other entry, return (None, entry).
+    """
     queued = table_in(entry, "attachment")
     if queued.get("type") != "queued_command":
         return None, entry
@@ -400,11 +402,11 @@ def _origin(entry: Mapping[str, Any], text: str) -> str:
 
 
 def unknown_mark(entry: Mapping[str, Any]) -> str:
-    """Return a prompt's origin if it is unknown, as in `promptSource=voice`; otherwise ''."""
+    """Return what is unknown in a prompt's origin fields, such as `promptSource=voice`, or ''."""
     turn = any_turn_of(entry) if entry.get("type") == "user" else None
     if turn is None or not turn.text or entry.get("isMeta") or is_machine_text(turn.text):
         return ""
-    if _lacks_marks(entry) and not turn.text.startswith("["):  # "[…]" is written by the client
+    if _lacks_marks(entry) and not turn.text.startswith("["):  # the client itself writes "[…]"
         return f"no {', '.join(MARKS)}"
     known = {key: (None, *values, *MACHINE_MARKS) for key, values in MARKS.items()}
     return next((f"{k}={entry[k]}" for k, v in known.items() if entry.get(k) not in v), "")

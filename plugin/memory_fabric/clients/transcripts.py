@@ -51,7 +51,7 @@ SHELLS = frozenset(("exec_command", "shell", "shell_command", "local_shell", "co
 
 
 def printed_by(report: str) -> str:
-    """Return the output in a command report of Gemini CLI or Qwen Code, or other text unchanged."""
+    """Extract a command's output from Gemini CLI's or Qwen Code's report; other text is kept."""
     _, mark, behind = report.partition(_OUTPUT)
     return behind.partition(_AFTER_OUTPUT)[0] if mark else report
 
@@ -190,12 +190,12 @@ def _codex_parser(head: Head) -> Parse:
         elif kind == "event_msg":
             turn = _typed_turn(payload)
             if turn is None or not turn.text or turn.text == typed:
-                return None  # no message, or a repetition: some releases write two events each
+                return None  # no message, or a repetition: some releases write each message twice
             typed = turn.text
         elif kind == "response_item":
             turn = _answered_turn(payload, folder)
             typed = "" if turn else typed
-        # Shorter ids are unique only within one answer, so replace them with the line's offset.
+        # Replace ids shorter than a UUID, unique only within an answer, by session and line offset.
         return turn and turn._replace(
             uuid=turn.uuid if len(turn.uuid) >= ID_CHARS else f"{head.session}:{at}",
             created_at=text_in(entry, "timestamp"),
@@ -380,7 +380,7 @@ class Reader:
         reading = read_on(path, offset, mark, max_bytes, max_said=max_said, parse=parse)
         self.bad += reading.bad
         self.trouble = reading.trouble or self.trouble
-        # The import reports these errors at its end, so do not also report them for this session.
+        # `memory-fabric learn` reports errors itself at its end, so report none for this session.
         return reading._replace(bad=0, trouble="")
 
 

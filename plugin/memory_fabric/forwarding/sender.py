@@ -1,10 +1,10 @@
-"""The sender: a detached process that posts spooled items to the receiver, so that no hook waits.
+"""The sender: a detached process that posts texts of sessions to the receiver, so no hook waits.
 
-Items are texts of sessions (`store.queues.spool`). An item's file is deleted only after the
-receiver has accepted the item (2xx), and an item that is sent twice has the same idempotency key.
-So nothing is lost or duplicated if the process is killed. Items that the receiver rejects
-permanently move to another folder. Only the standard library and this package are imported, because
-hooks run without the installed packages.
+Each text waits as an item in a file (`store.queues.spool`), which is deleted only after the
+receiver has accepted the item (2xx). So nothing is lost if the process is killed. An item that is
+sent twice has the same idempotency key, by which the receiver detects the copy. Items that the
+receiver rejects permanently move to another folder. Only the standard library and this package are
+imported: hooks, which start the sender, run without third-party packages.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from memory_fabric.store.queues import spool
 from memory_fabric.text import cut, one_line, without_controls
 
 LOCK = "sending.lock"
-# The delay doubles from the first value up to the last; a random part, at most half, is subtracted.
+# The delay doubles from FIRST_DELAY_S up to LAST_DELAY_S, minus a random part of up to half of it.
 FIRST_DELAY_S, LAST_DELAY_S = 2.0, 900.0
-# Instead of a longer pause or a longer life, the process ends; a later hook starts another sender.
+# Limits of one pause and of the process's life. Beyond them, it ends; a later hook starts another.
 LONGEST_PAUSE_S, LIFE_S = 10.0, 600.0
 # A 5xx status except 503 may be due to the item itself, so only this many in a row end a round.
 TRIES_OF_A_ROUND = 2
@@ -77,8 +77,8 @@ def may_send(settings: Settings) -> bool:
 
 
 def deliver(settings: Settings, post: Post, clock: Clock) -> None:
-    """Send items, with pauses after failures, until none is due. Stops early if a pause would be
-    too long or LIFE_S ends. Raises OSError, TimeoutError.
+    """Send items until none may be sent now, with pauses after failures. Stops if a pause would be
+    longer than LONGEST_PAUSE_S, or would end after LIFE_S. Raises OSError, TimeoutError.
     """
     home, give_up_s = settings.home, clock.now() + LIFE_S
     held_ids: set[str] = set()
@@ -175,7 +175,7 @@ def delay_after(failures: int, retry_after_s: float, chance: float) -> float:
 # Seconds for connecting and for each read (TIMEOUT_S), and for the whole request (TOTAL_S).
 TIMEOUT_S, TOTAL_S = 10.0, 60.0
 MAX_ANSWER_BYTES, MAX_ANSWER_CHARS = 64 << 10, 2000
-# REMOVED replaces the key in an answer. An item answered by a status in REFUSED is not sent again.
+# REMOVED replaces our key if an answer repeats it. Statuses in REFUSED reject an item permanently.
 REMOVED = "[redacted: key]"
 REFUSED = frozenset((400, 409, 413, 422))
 

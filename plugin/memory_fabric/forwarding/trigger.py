@@ -14,7 +14,7 @@ LOOPBACK = frozenset(("localhost", "::1"))
 
 
 def receipts(settings: config.Settings) -> tuple[Callable[[], None], ...]:
-    """Return the tasks to run after the hook's reply: to start the sender if an item is due."""
+    """Return a task for after the reply, which starts the sender if an item is due; () if off."""
     if not settings.forward_url or not config.captures(settings):
         return ()
 

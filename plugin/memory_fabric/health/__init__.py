@@ -1,1 +1,1 @@
-"""Health checks and repairs of `doctor`, its self-test in a sandbox, and the states of storage."""
+"""Health checks, repairs and sandboxed self-test of `doctor`, and the states of storage tiers."""

@@ -15,7 +15,9 @@ Mend = Callable[[Sight], list[str]]
 
 
 class Check(NamedTuple):
-    """A health check: section of the report, default name of findings, function, and any repair."""
+    """A health check: `look` returns findings for a section of the report (`area`), called `name`
+    unless they have names of their own. `mend` repairs them, if possible.
+    """
 
     area: str
     name: str
@@ -61,7 +63,7 @@ DELIVERY = Check(RECEIPTS, "receipts", delivery.checks)
 
 
 def mend(sight: Sight) -> dict[str, tuple[str, ...]]:
-    """Make all safe repairs that findings call for; return, by finding, what each repair did."""
+    """Make each safe repair that a finding needs; return what each did, by the finding's name."""
     repairs: dict[str, tuple[str, ...]] = {}
     tried: set[Mend] = set()
     # Run all checks before the first repair, because a repair could change later findings.

@@ -1,6 +1,6 @@
 """Check the client's transcripts for receipts: evidence that injected memories reached the model.
 
-The client stores the text that a hook adds as an attachment. Only the end of a long file is read.
+The client stores a hook's text as an attachment: a receipt. Of a long file, only the end is read.
 """
 
 import os
@@ -151,10 +151,10 @@ def _receipts(attachment: Mapping[str, Any], at: str) -> Iterator[Receipt]:
 def lost(
     ledger: Iterable[tuple[str, str, str, str]], dialogues: Iterable[Dialogue]
 ) -> tuple[int, list[str]]:
-    """Return the number of hook runs that transcripts should show, and a line for each one missing.
+    """Return the number of hook runs that transcripts must show, and a line for each missing run.
 
-    Rows of `ledger`, one per memory shown, are (session, memory, channel, time). A run counts only
-    if an answer follows in the transcript; otherwise its prompt may have been cancelled.
+    Rows of `ledger` (session, memory, channel, time) that differ only in the memory are one run. It
+    counts only if an answer follows in the transcript; else the prompt may have been cancelled.
     """
     by_session = {dialogue.session: dialogue for dialogue in dialogues}
     runs: dict[tuple[str, str, str], list[str]] = {}
@@ -162,7 +162,7 @@ def lost(
         shown = by_session.get(session)
         if shown is None or at >= shown.answered_at or not (shown.whole or at > shown.first_at):
             continue
-        # Memories given on other occasions are not in the main conversation's transcript.
+        # Memories of other channels are not in the main conversation's transcript, so skip them.
         if channel in ("session", "prompt", "compact"):
             # The shown text contains a record's short id or an entity's name.
             source, _, name = memory.partition(":")
@@ -180,7 +180,7 @@ def lost(
 
 
 def client_version(sight: Sight) -> Finding:
-    """Check the client's version in the newest transcript, and that prompts' origins are known."""
+    """Check that the newest transcript's client is not outdated, and prompts' origins are known."""
     for path in files_of(_folders(sight), sight.now_s):
         try:
             last = list(entries(path, 256 << 10))
@@ -213,7 +213,7 @@ def checks(sight: Sight) -> Iterator[Finding]:
     yield _delivered(dialogues)._replace(name="receipts")
     yield _hooks_ran(sight, dialogues, sessions)._replace(name="hooks ran")
     rows = trace.injections_since(databases, timestamp(sight.now_s - MAX_AGE_S))
-    # Exclude the request to write notes: the ledger lists it, but it is not a memory.
+    # Exclude this plugin's request for notes: the ledger lists it, too, but it is not a memory.
     expected, missing = lost((row for row in rows if row[1] != protocol.ID), dialogues)
     times = many(expected, "time")
     finding = fine(f"the transcripts show everything in the ledger: {times}")
@@ -259,8 +259,8 @@ def _hooks_ran(sight: Sight, dialogues: Sequence[Dialogue], sessions: set[str]) 
     settings = sight.memory.settings
     if not (settings.reads and settings.writes):
         return fine("not checked: memory is switched off here, or in part")
-    # Hooks should have run in each session that began after the first known hook run. If there is
-    # none, use the time of the plugin's installation, or of the last change of the settings.
+    # Hooks should have run in each session that began after the first known hook run or, if none is
+    # known, after the plugin's installation, or else the last change of a settings file.
     first, _ = trace.span(sight.memory.databases())
     entries = client_settings.installed(sight.settings.config_dir).values()
     times = (str(entry.get("installedAt") or "") for notes in entries for entry in notes)

@@ -24,7 +24,7 @@ FROM_A_CLONE = (
 MANIFEST = os.path.join(".claude-plugin", "marketplace.json")
 # The release of Claude Code that docs/hooks.md describes; older releases often differ.
 TESTED_VERSION = (2, 1, 329)
-# The server's name in .mcp.json, and how its tools' names begin if the plugin provides it.
+# The server's name in .mcp.json, and its tools' prefix if the plugin provides the server.
 SERVER = "memory"
 OUR_TOOLS = "mcp__plugin_memory-fabric_memory__"
 TABLE = "CREATE VIRTUAL TABLE probe USING fts5(words, tokenize='trigram')"
@@ -124,7 +124,7 @@ def plugin_files(sight: Sight) -> Finding:
 
 
 def semantic(sight: Sight) -> Finding:
-    """Check the optional packages for semantic search; recall also works without them."""
+    """Check that the packages for semantic search work, if installed; recall works without them."""
     state, why = measure.state(sight.settings)
     if state == measure.BROKEN:
         return warning(why, "Recall matches words only. memory-fabric semantic off")
@@ -238,7 +238,7 @@ def servers(sight: Sight) -> Finding:
 
 
 def permission_rules(sight: Sight) -> Finding:
-    """Check for permission rules that deny this plugin's tools, or that refer to an old server."""
+    """Check that no permission rule denies our tools, or names an unconfigured server `memory`."""
     ours = (OUR_TOOLS.removesuffix("__"), "Bash(memory-fabric")
     denied = [rule for rule in settings.rules(sight.layers, "deny") if rule[0].startswith(ours)]
     if denied:

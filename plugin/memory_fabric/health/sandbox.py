@@ -90,7 +90,7 @@ class Sandbox:
         command = [word.replace("${CLAUDE_PLUGIN_ROOT}", self.root) for word in words]
         event = {"session_id": session, "transcript_path": self.transcript(session)}
         event |= {"cwd": self.project, "hook_event_name": name, **fields}
-        # Like the client, write an answer to the transcript before its hook, a prompt after it.
+        # Like the client, write an answer to the transcript before the hook runs, a prompt after.
         if message := fields.get("last_assistant_message"):
             self.write(session, "assistant", [{"type": "text", "text": message}])
         started = time.monotonic()

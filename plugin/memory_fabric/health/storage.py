@@ -15,7 +15,7 @@ from memory_fabric.text import first_of
 
 TIER_STATES = {health.HEALTHY: OK, health.DEGRADED: WARNING, health.UNAVAILABLE: FAULT}
 LEAST_FREE_BYTES = 200 << 20
-# Indexes of larger databases are checked only by `check`, because checking them blocks writers.
+# Above this size, only `memory-fabric check` checks a database's indexes: checks block writers.
 MAX_INDEXED_BYTES = 64 << 20
 SHOWN = 3
 
@@ -29,7 +29,7 @@ def home(sight: Sight) -> Finding:
 
 
 def identity(sight: Sight) -> Finding:
-    """Check this folder's project for open questions, and the registry against project files."""
+    """Check that the registry matches project files, and this folder raises no open question."""
     home = sight.settings.home
     cards, registry = registry_file.read_cards(home), registry_file.read_registry(home)
     hidden = registry_file.missing_keys(cards, registry)
@@ -166,7 +166,7 @@ def backups(sight: Sight) -> Finding:
         return fine(f"none yet of {len(paths) - len(ages_s)} databases. {when}")
     days = max(ages_s.values()) / 86400
     for path, age_s in ages_s.items():
-        # A backup is old after a week; of a large database, after a week plus LARGE_EVERY_S.
+        # More than a week is too old. Large databases, saved less often, get LARGE_EVERY_S more.
         if age_s > 7 * 24 * 3600 + (backup.LARGE_EVERY_S if backup.is_large(path) else 0):
             text = f"the newest is {days:.0f} days old"
             return warning(text, "memory-fabric backup makes a new one.")

@@ -62,7 +62,7 @@ class Tier(NamedTuple):
     counts: dict[str, int] = {}
     findings: tuple[Problem, ...] = ()
     written_at: str = ""
-    # When a session last read the graph; for a readable file: now, because this check reads it.
+    # For the graph: when a session last read it. For a readable file: now, as this check reads it.
     read_at: str = ""
     queue: Queue = Queue()
     backup: Backup | None = None
@@ -112,7 +112,7 @@ def _graph_tier(memory: Memory, now_s: float, queue: Queue, behind: list[Problem
     newest = None
     copies = [copies[0] for d in databases if (copies := backup.list_backups(d.path))]
     if copies:
-        path = min(copies, key=os.path.getmtime)  # the oldest of the databases' newest backups
+        path = min(copies, key=os.path.getmtime)  # of each database's newest backup, the oldest
         small = os.path.getsize(path) <= MAX_VERIFIED_BYTES
         sound = all(map(backup.is_sound, copies)) if small else None
         newest = Backup(path, now_s - os.path.getmtime(path), sound)
@@ -243,7 +243,7 @@ def _differences(memory: Memory) -> Iterator[Problem]:
             journals = location.all_journals(memory, database.kind)
             lost = len(journal.missing_records(database, journals))
         except (FabricError, OSError):
-            continue  # reported with the file's or the database's own problems
+            continue  # other checks report the unreadable file or database
         if lost:
             are = f"{many(lost, 'record')} {'is' if lost == 1 else 'are'}"
             reason = f"{are} in the graph but no longer in {journal.DECISIONS}."
@@ -251,7 +251,7 @@ def _differences(memory: Memory) -> Iterator[Problem]:
     try:
         missing = adoption.missing(memory)
     except (FabricError, OSError):
-        return  # reported with the file's or the database's own problems
+        return  # other checks report the unreadable file or database
     if missing is not None:
         reason, _, remedy = adoption.notice_text(missing).rstrip(".").partition(": ")
         ending = f"{remedy[:1].upper()}{remedy[1:]}." if remedy else ""

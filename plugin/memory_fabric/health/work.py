@@ -77,12 +77,12 @@ def _logs(settings: Settings) -> list[str]:
 
 
 def late(memory: Memory, work: Container[str] = ()) -> dict[str, int]:
-    """Count timed-out hooks by event; `work`: only hooks that left one of these tasks undone."""
+    """Count timed-out hooks by event; with `work`, only those that left one of its tasks undone."""
     return hook_log.late_events(_logs(memory.settings), work)
 
 
 def status_lines(memory: Memory, now_s: float, tellers: Container[str]) -> Iterator[str]:
-    """Yield lines for `status` on work that waits, has failed, or was skipped for lack of time."""
+    """Yield `status` lines on waiting, failed, and timed-out work; `tellers`: recall handlers."""
     settings, backlog = memory.settings, ingested(memory)
     if number := backlog.waiting + backlog.working:
         yield (
@@ -132,7 +132,7 @@ def intake(sight: Sight) -> Finding:
     waiting, oldest = backlog.waiting + backlog.working, backlog.oldest_at
     if waiting and oldest:
         age_s = sight.now_s - datetime.fromisoformat(oldest).timestamp()
-        # A text is processed within seconds, so after such a wait, no worker is running.
+        # Workers process a text within seconds, so none is running if a text waits 15 minutes.
         if age_s > 15 * 60:
             text = f"{many(waiting, 'ingested text')} not processed, the oldest since {oldest}"
             text += f": {backlog.last_error}" if backlog.last_error else ""
@@ -144,7 +144,7 @@ def answers(sight: Sight) -> Finding:
     """Check that the session's MCP server answers most hook events."""
     warm, others = answered(sight.settings.home)
     text = answers_line(sight.settings.home) or "no server has listened for hooks yet"
-    # Do not warn about few events, as most of them are starts and ends of sessions.
+    # Do not warn if the server missed only a few events: most are session starts and ends.
     if sum(others.values()) < max(20, warm + 1):
         return fine(text)
     return warning(text, "Every event is answered, but slower: see docs/warm.md for each reason.")
@@ -252,7 +252,7 @@ def forward(settings: Settings) -> tuple[str, dict[str, int] | None, list[str]]:
 
 
 class TieReport:
-    """A link to a team log, as known on this machine; counts are 0 without a readable database."""
+    """What this machine knows about a team log; counts are 0 without a readable database."""
 
     def __init__(self, memory: Memory, tie: ties.Tie, now_s: float) -> None:
         self.tie, self._now_s = tie, now_s

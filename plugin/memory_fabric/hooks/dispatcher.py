@@ -44,7 +44,7 @@ class Outcome(NamedTuple):
 
 
 def main(left: "Left | None" = None) -> None:
-    """Answer `left`, an event no server answered, or the event on stdin; exit with status 0."""
+    """Answer `left`, if given (an event no server answered), or else stdin's event; exit with 0."""
     gc.disable()  # a hook process ends before garbage from reference cycles matters
     try:
         try:
@@ -121,7 +121,7 @@ def _answer(
         return Outcome(log=log)
     settings = _settings(event, environ, log)
     if not _names(event, settings):
-        # Save NO_PROJECT if recall is off for all processes, and not because of an invalid file.
+        # Save NO_PROJECT for hooks/launch if recall is off for all processes (not muted or closed).
         if not (settings.reads or settings.muted or settings.closed):
             _note_place(event.name, settings)
         if not settings.closed or event.name != "SessionStart":
@@ -149,7 +149,7 @@ def _answer(
 
 
 def event_in(data: bytes, environ: Mapping[str, str]) -> Event:
-    """Parse an event into Claude Code's format; its name is '' if ignored. Raises BadInput."""
+    """Parse an event into Claude Code's format; if its name is '', ignore it. Raises BadInput."""
     if len(data) > MAX_INPUT_BYTES:
         raise BadInput("stdin", f"More than {MAX_INPUT_BYTES >> 20} MB.")
     event = parse_event(data)
@@ -247,7 +247,7 @@ def _names(event: Event, settings: Settings) -> list[str]:
         is_off = tool not in table.ON_TOOLS[name] if name in table.ON_TOOLS else is_limited
         if name in unheard or is_off:
             continue
-        if use == table.EXCHANGES:  # cheap check: without the file TIES, no team log is linked
+        if use == table.EXCHANGES:  # off if the file TIES is missing: then no team log is linked
             on[use] = settings.writes and os.path.exists(os.path.join(settings.home, TIES))
         names += [name] if on[use] else []
     return names

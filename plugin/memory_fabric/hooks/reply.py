@@ -22,7 +22,7 @@ class Reply(NamedTuple):
 
     context: str = ""  # for the model
     notice: str = ""  # for the user
-    stop: str = ""  # ends the turn: the result of a prompt that was a memory command, for the user
+    stop: str = ""  # for the user: the result of a prompt that was a memory command; ends the turn
     plain: str = ""  # for the summariser of a compaction
     refusal: str = ""  # the reason, shown to the model, for refusing a tool call
     question: str = ""  # asked of the user before a tool call
@@ -69,7 +69,7 @@ def encode(event_name: str, reply: Reply) -> bytes:
 
 
 def fitted(text: str) -> str:
-    """Cut a text to MAX_UNITS, so that it is shown whole; close an open <memory-fabric> tag."""
+    """Shorten a text to MAX_UNITS, which clients show whole; close an open <memory-fabric> tag."""
     text = encodable(text)
     if len(text) * 2 <= MAX_UNITS:
         return text

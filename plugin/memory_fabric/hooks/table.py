@@ -6,7 +6,8 @@ from typing import NamedTuple
 from memory_fabric.deadline import NEVER_S, Deadline
 from memory_fabric.events import Event
 
-# What must be on for a handler: recall, capture, either, capture + receiver, capture + shared log.
+# READS needs recall to be on, WRITES capture, EITHER one of them. FORWARDS needs capture and a URL
+# to which texts are forwarded, EXCHANGES capture and a team log.
 READS, WRITES, EITHER, FORWARDS, EXCHANGES = "reads", "writes", "either", "forwards", "exchanges"
 # Handlers that run only for these tools. While memory has no rules or fixes for these tools,
 # hooks/launch exits without starting Python (see store.home.launch_marks).
@@ -47,7 +48,7 @@ class Entry(NamedTuple):
 
 
 def _entry(handlers: str, limits: tuple[float, float, float], traits: str = "") -> Entry:
-    """Build an entry from handlers ("switch:name …"), (wall_s, lock_s, work_s) and true flags."""
+    """Build an entry from "switch:name …", (wall_s, lock_s, work_s), and names of flags to set."""
     rows = (row.partition(":") for row in handlers.split())
     flags = dict.fromkeys(traits.split(), True)
     return Entry(tuple((name, use) for use, _, name in rows), *limits, **flags)
@@ -64,16 +65,16 @@ HANDLERS: Mapping[str, Entry] = {
         _START,
         "shows_notices repairs notes_place tells_model",
     ),
-    # hooks/launch may skip tool events, so prompts must notice a new project or enabled recall.
+    # Prompts save a new project or enabled recall for hooks/launch, which may skip tool events.
     "UserPromptSubmit": _entry(
         "reads:memory_context writes:capture_user_intent",
         _PROMPT,
         "hurried recalls shows_notices notes_place tells_model",
     ),
-    # The user waits for the merge of two projects, which affects both recall and capture.
+    # Long limit: the user waits while two projects merge, which affects both recall and capture.
     "UserPromptExpansion": _entry("either:project_link", _COMMAND, "tells_model"),
     # `task_note` stores a subagent's task, for which graph_memory_inject recalls memories.
-    # `caller_note` needs recall or capture to be on: the server checks its caller for both.
+    # `caller_note` (EITHER) saves who calls an MCP tool; the server needs it to read and to write.
     "PreToolUse": _entry(
         "reads:task_note either:caller_note reads:rule_check",
         _PROMPT,
@@ -102,13 +103,13 @@ HANDLERS: Mapping[str, Entry] = {
 PATIENCE = "MEMORY_FABRIC_PATIENCE"
 # The minimum time for the work itself, even if Python was slow to start from a cold disk.
 LEAST_WORK_S = 0.1
-# Extra seconds for work after the reply: wall-clock time (more after `hurried` events, such as
-# prompts, for which the client waits longest), and CPU time.
+# Extra seconds for work after the reply: wall-clock time; wall-clock time after `hurried` events
+# (more, so that a prompt can still be saved); CPU time.
 AFTER_REPLY_S, AFTER_PROMPT_S, AFTER_REPLY_WORK_S = 0.3, 1.0, 0.15
 
 
 def writers(event: Event, names: Container[str]) -> list[str]:
-    """Return those of the event's handlers in `names` that store statements, notes or entries."""
+    """Return the event's handlers that are in `names` and store memories (those with WRITES)."""
     return [n for n, use in HANDLERS[event.name].handlers if use == WRITES and n in names]
 
 

@@ -17,7 +17,7 @@ Log = Callable[[str], None]
 # Notices that the statements of an event could not be stored in time.
 LATE = "memory-fabric: memory is busy; what was said is kept in a file, and stored when it is not"
 LOST = "memory-fabric: memory is busy, and what was said could not be kept: say it again"
-# Up to LATE_SHARE of an event's time goes to earlier, unfinished events (EARLIER in the log).
+# Earlier, unfinished events get up to LATE_SHARE of an event's time. The log calls them EARLIER.
 LATE_SHARE, EARLIER = 0.5, "what earlier events left"
 
 
@@ -54,7 +54,7 @@ def count_late(environ: Mapping[str, str], event: str, work: Sequence[str]) -> N
 
 
 def leave(event: Event, settings: Settings, names: Sequence[str], at: str, log: Log) -> str:
-    """Save an event for later; return a user notice, or '' if it contains nothing to remember."""
+    """Save an event to run its `writers` later. If it has anything to remember, return a notice."""
     writers = table.writers(event, names)
     if not writers:
         return ""

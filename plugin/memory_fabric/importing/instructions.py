@@ -31,7 +31,7 @@ from memory_fabric.text import same_form, words
 
 MAX_HOPS = 5
 MAX_POINTER_WORDS = 6
-# The maximum number of files in one reading; a file counts for at least LEAST_COST_BYTES.
+# At most MAX_FILES files are read at once. Each uses up at least LEAST_COST_BYTES of `max_bytes`.
 MAX_FILES, LEAST_COST_BYTES = 500, 512
 # Folders of instruction files, and the endings of these files' names.
 FOLDERS = (
@@ -49,7 +49,7 @@ RULE_TYPES = ("constraint", "preference", "decision")
 BLOCK_BEGIN = "<!-- memory-fabric:begin"
 # The space between two sentences.
 _BETWEEN = re.compile(r"(?<=[.!?。！？])(?<!e\.g\.|i\.e\.|etc\.) ")
-# English verbs that begin an instruction, without apostrophes (other languages: `stated_type`).
+# English verbs that begin an instruction (`dont` is "don't"). `stated_type` knows other languages.
 _OPENING = frozenset(
     """add ask avoid build call check commit confirm consider create delete do document dont edit
     ensure explain fix follow format go import include install keep leave let limit look make mark
@@ -275,11 +275,11 @@ def update(
     *,
     is_last: bool = False,
 ) -> Followings:
-    """Update the records of these instruction files, and of files that they import, as one batch.
+    """Update the records of these instruction files and of their imports, as one undo step.
 
-    A file that exceeds `max_bytes` with its imports is skipped: a later call reads it or, with
-    `is_last`, a notice tells the user to import it. At most `max_new` records are added per file.
-    Raises StoreUnavailable, DeadlinePassed, OSError.
+    A file is skipped if it and its imports exceed `max_bytes`. A later call reads it or, if this is
+    the last try (`is_last`), a notice tells the user to import it. At most `max_new` records are
+    added per file. Raises StoreUnavailable, DeadlinePassed, OSError.
     """
     batch = f"follow-{ids.new_id()[-8:]}"  # all changes of this batch are undone together
     here, new, closed = items.here_of(memory), 0, 0

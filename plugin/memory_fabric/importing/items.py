@@ -45,8 +45,7 @@ class Item(NamedTuple):
     """One imported statement. `key` identifies it in its source, so that it is imported only once.
 
     `at` is its time (ISO 8601), or ''. `project` is the project's name or folder in the source, or
-    ''. `also` is more text for search. `place` is the file, and `line` the line number in it, from
-    1; 0 means unknown.
+    ''. `also` is more text for search. `place` is the file, `line` the line from 1 (0: unknown).
     """
 
     what: str
@@ -104,8 +103,7 @@ class Left:
 class Here(NamedTuple):
     """The project that receives an import, and the folders of the user's clients.
 
-    `roots` are the real paths of the project's folders. If `whole` is True, statements about any
-    project are read.
+    `roots` are the real paths of the project's folders. `whole` accepts statements on any project.
     """
 
     name: str = ""
@@ -121,7 +119,7 @@ class Here(NamedTuple):
             return False
         if os.path.isabs(project):
             real = os.path.realpath(project)
-            # A subfolder is another project if it has its own repository, or is in none.
+            # A subfolder is in this project only if both are in the same git worktree.
             is_folder = real in self.roots or os.path.isdir(real)
             return is_folder and worktree_of(real) in {worktree_of(root) for root in self.roots}
         names = {self.name.casefold(), *(os.path.basename(root).casefold() for root in self.roots)}
@@ -141,7 +139,7 @@ def here_of(memory: Memory, codex_home: str = "") -> Here:
 def record_of(item: Item, source: str, memory: Memory, now: str, domain: str = "") -> models.Record:
     """Convert a statement to a redacted record; the default domain is the current folder's."""
     what = without_controls(without_secrets(cut(item.what, MAX_WHAT_CHARS)))
-    # People are shown the file of an instruction, but the source of any other statement.
+    # Show people where a statement is from: the instruction file, or else the name of the source.
     is_instruction = source == models.INSTRUCTIONS and bool(item.place)
     evidence: dict[str, Any] = {
         models.IMPORTED: item.place if is_instruction else source,

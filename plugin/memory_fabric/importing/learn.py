@@ -46,7 +46,7 @@ MAX_PROMPTS, MAX_MADE = 5000, 40
 MAX_BYTES, MAX_CHARS = 2 << 20, 48 << 10
 # The maximum number of memories that are open at the same time.
 MAX_OPEN = 8
-# Limits of a condensed session: characters of a prompt and of an answer's end, files, prompts.
+# Limits of a condensed session: characters per prompt and answer, number of files and of prompts.
 CHARS_PER_TOKEN = 4
 MAX_ASKED_CHARS, MAX_ANSWER_CHARS, MAX_FILES, MAX_ASKED = 280, 200, 6, 40
 
@@ -77,8 +77,8 @@ class Reading:
         self.projects: list[Done] = []
 
     def read(self, chosen: Sequence[Session]) -> None:
-        """Read these sessions. A project is completed after its last session; projects that an
-        interrupted run left incomplete are completed at the end. Raises StoreUnavailable, OSError.
+        """Read these sessions; after a project's last one, propose candidates (`_finish`). Finally,
+        finish projects that an interrupted run left unfinished. Raises StoreUnavailable, OSError.
         """
         self._all_bytes = sum(session.left for session in chosen)
         last = {session.place.key: session for session in chosen}
@@ -90,7 +90,7 @@ class Reading:
                 memory = self._session(session)
                 if last[key] is session:
                     self.projects.append(self._finish(memory, count[key], self._bad[key]))
-            # Complete the projects that an interrupted run left incomplete.
+            # Also finish the projects that an interrupted run began but did not finish.
             client = client_of(CLAUDE_CODE.key)
             settings = self._settings._replace(session="", attended=True, entrypoint="")
             for id_ in [id_ for id_ in self.run.folders if id_ not in self.run.finished]:
@@ -166,7 +166,7 @@ class Reading:
     def _finish(self, memory: Memory, sessions_read: int, bad: int) -> Done:
         assert memory.project is not None
         name, id_, batch = memory.project.name, memory.project.id, self.run.batch
-        # Propose candidates first without the isolated domains, then within each of them.
+        # Keep isolated domains apart: first propose for all others together, then for each of them.
         isolated = sorted(memory.settings.domains.isolated)
         views = [within(memory, (domain,)) for domain in isolated]
         for view in (without(memory, isolated) if isolated else memory, *views):
@@ -185,7 +185,7 @@ class Reading:
 
 
 def _begin(memory: Memory, batch: str) -> None:
-    """Log an operation for this `learn` run, if missing; its undo will delete the run's turns."""
+    """Log that this `learn` run began, unless logged already; undoing this deletes its turns."""
     database = memory.database("project", create=False)
     if database is None or not learn.is_begun(database, batch):
         by = Provenance("cli", trust="user")
@@ -271,7 +271,7 @@ def condense(memory: Memory, budget: int, before: str = "") -> Condensed:
 
 
 def _lines_of(db: Database, session: str, began_at: str, redact: Callable[[str], str]) -> list[str]:
-    """Return a session as lines: prompts, ends of answers, records, files; [] without prompts."""
+    """Condense a session to lines: prompts, cut answers, records, files; [] without prompts."""
     lines: list[str] = []
     asked = answer = ""
     for role, text in [*prompts.turns_of(db, session), ("user", "")]:

@@ -18,7 +18,7 @@ _NESTED_FROM = 2
 
 
 class Block(NamedTuple):
-    """A bullet or paragraph: `text` joins its `lines` without list markers; `line` is from 1."""
+    """A bullet or paragraph. `text` joins `lines`, without list markers; `line` counts from 1."""
 
     text: str
     line: int

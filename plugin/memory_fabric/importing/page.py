@@ -36,7 +36,7 @@ LEFT_OUT = (
 )
 # The line with an item's date, author and state, and its id.
 _ID_LINE = re.compile(r"(?:\*.*\*)?\s*<!-- ([^<]*) -->\s*")
-# Line beginnings with a meaning in Markdown or in a page, to be escaped, and their escaped forms.
+# Beginnings of lines that Markdown or a page would interpret, and the same in escaped form.
 _TO_ESCAPE = re.compile(r"^(?:(?=[-#+*>|=~`\\\t])|([0-9]+)(?=\\*\.))")
 _ESCAPED = re.compile(r"^(?:\\(?=[-#+*>|=~`\\\t])|([0-9]+)\\(?=\\*\.))")
 _ENTITIES_OUT = (("&", "&amp;"), ("<", "&lt;"), ("\r", "&#13;"))
@@ -58,7 +58,7 @@ class Item(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A parsed page. `data` and `signature` are its last comment; `torn` counts damaged rows."""
+    """A parsed page. Its last comment has data rows, a signature, and `torn` unreadable lines."""
 
     head: str
     items: tuple[Item, ...]
@@ -83,7 +83,7 @@ class Written(NamedTuple):
 
     @property
     def about_parts(self) -> int:
-        """Estimate the number of `parts`; each item takes one visible line and one line of data."""
+        """Estimate the number of `parts`, assuming a visible line and a data line for each item."""
         number = self.records + self.entities + self.relations + self.observations
         return 2 * number // LINES_AT_ONCE + 1
 
@@ -167,7 +167,7 @@ def _items(lines: Sequence[str]) -> Iterator[Item]:
         if line.startswith("## "):
             heading = line[3:].strip()
         bare = line.lstrip(" ")
-        if not f"{bare} ".startswith("- "):  # An editor may strip an empty item's space.
+        if not f"{bare} ".startswith("- "):  # an editor may shorten an empty `- ` to `-`
             continue
         indent = line[: len(line) - len(bare)]
         within = indent + "  "
@@ -197,7 +197,7 @@ def _items(lines: Sequence[str]) -> Iterator[Item]:
 
 
 def _plain(lines: Sequence[str]) -> str:
-    # Ignore trailing spaces, which editors strip; a text's own are written as `&#32;`.
+    # Ignore trailing spaces, which editors strip; a line that really ends with one has `&#32;`.
     stripped = (line.rstrip(" ") for line in lines)
     text = "\n".join(_ESCAPED.sub(lambda match: match[1] or "", line) for line in stripped)
     for sign, code in ((" ", "&#32;"), *reversed(_ENTITIES_OUT)):
@@ -209,8 +209,7 @@ def _plain(lines: Sequence[str]) -> str:
 def pages(memory: Memory) -> Iterator[list[Written]]:
     """Return a context manager that yields the pages of the readable databases.
 
-    Each database is read in one transaction, so changes made meanwhile are not seen. Raises
-    StoreUnavailable, OSError.
+    Each is read in one transaction, so later changes are unseen. Raises StoreUnavailable, OSError.
     """
     databases = memory.databases()
     try:
@@ -300,7 +299,7 @@ def _relation_lines(c: Connection) -> Iterator[str]:
 
 
 def _data(c: Connection, project: str, own: Sequence[Seen]) -> Iterator[Row]:
-    """Yield the data rows of a page: records (`own`) and graph rows, without their shown texts."""
+    """Yield a page's data: `own` records and graph rows, without the texts that the page shows."""
     yield {"project": project}
     for record, seen in own:
         plain = records.as_object(Record(record.type, ""))

@@ -43,10 +43,10 @@ Seen = tuple[Record, tuple[str, ...]]  # a record and the sessions in which it w
 
 
 class Restoring(NamedTuple):
-    """The changes to store for a page: records with their sessions, graph rows, and counts.
+    """What an import of a page will store: records with their sessions, graph rows, and counts.
 
-    `is_own` is True if unchanged memories keep their trust. `had_trust` counts memories whose trust
-    falls from "user". `removed` lists observations to delete because their text was edited.
+    `is_own` is True if unchanged memories keep their trust. `had_trust` counts records that lose
+    the trust "user". `removed` lists (entity, old text) of edited observations, which are deleted.
     """
 
     name: str
@@ -198,7 +198,7 @@ class _Comparison:
         self._counts["edited"] += is_edited
 
     def _take_edit(self, live: tuple[Record, list[str]], record: Record, sums: list[Any]) -> bool:
-        """Accept the page's edit of a stored record; if refused, count why and return False."""
+        """Accept the page's edit of a stored record, or count why not and return False."""
         stored, seen = live
         if _sums(record) == sums or (stored.what, stored.why) == (record.what, record.why):
             self._left.add(items.KNOWN, record.what)
@@ -262,7 +262,7 @@ class _Comparison:
         stated = {str(record.get("id")) for record in fields}
         for item in self._found.items:
             is_old = bool(item.id) and self._items[item.id].what == item.what
-            if item.id and item.id not in stated:  # an old item if its data line is damaged
+            if item.id and item.id not in stated:  # its data line is missing or damaged
                 is_old = self._found.torn > 0 or self._live(item.id) is not None
             if is_old or not item.what.strip() or item.heading in (page.ENTITIES, page.RELATIONS):
                 continue
@@ -297,7 +297,7 @@ class _Comparison:
         return next(iter(records.find(self._c, "id = ?", (id_,)) if self._c else ()), None)
 
     def _is_forgotten(self, record: Record) -> bool:
-        # Check with low trust: unlike the user, a page may not restore a forgotten statement.
+        # Check with a low trust: the user may restore a forgotten statement, but a page may not.
         return self._c is not None and is_forgotten(self._c, record._replace(trust=TRUST))
 
     def _has(self, table: str, row: Row) -> bool:

@@ -31,8 +31,8 @@ SOON_DAYS = 7
 
 
 class Place(NamedTuple):
-    """The project of a folder; `id` is '' if it is unknown. `gone` is True for a deleted folder
-    that perhaps did not belong to the repository around it.
+    """The project of a folder; `id` is '' if unknown. `gone` is True if the folder was deleted and
+    may not have belonged to this project; `learn` does not begin to read its sessions.
     """
 
     id: str
@@ -67,9 +67,9 @@ def make(
     moved: Mapping[str, str] | None = None,
     failed: list[str] | None = None,
 ) -> list[Session]:
-    """Return all sessions of all clients on this machine, in chronological order.
+    """Return all sessions in the clients' folders `roots`, in chronological order.
 
-    `moved` adds moved folders (old to new path) to the saved ones; errors are appended to `failed`.
+    `moved` maps old to new paths of folders, besides those saved earlier; `failed` collects errors.
     """
     registry = registry_file.read_registry(settings.home)
     new_places = runs.moved(settings.home) | dict(moved or {})
@@ -126,13 +126,13 @@ def deleted_soon(sessions: Iterable[Session], now_s: float) -> list[Session]:
 
 
 def expired(sessions: Sequence[Session], settings: Settings, now_s: float) -> list[Session]:
-    """Return unread sessions too old for storing their turns; only memories would be kept."""
+    """Return unread sessions older than `episodes_keep_days`: records are stored, but no turns."""
     since_s = now_s - settings.episodes_keep_days * transcripts.DAY_S
     return [session for session in to_read(sessions) if session.transcript.changed_s < since_s]
 
 
 def read_until(sessions: Iterable[Session]) -> str:
-    """Return the time up to which all sessions but running ones have been read; '' if none was."""
+    """Return the time of the newest read session before all unread (not running) ones, or ''."""
     sessions = list(sessions)
     first = min(_changes(to_read(sessions)), default=float("inf"))
     times = _changes(session for session in sessions if session.state == READ)
@@ -178,11 +178,11 @@ def _place(registry: Any, folder: str) -> Place:
 
 
 def _belongs(registry: Registry, folder: str, top: str, id_: str) -> bool:
-    """Return True if a deleted folder belonged to the project of the worktree `top` around it.
+    """Return True if a deleted folder inside the worktree `top` belonged to its project, `id_`.
 
-    This is so for Claude Code's worktrees, and if the registry maps the folder, or its nearest
-    known parent, to the project. Any other folder may have been a separate project inside a larger
-    repository, for instance if the whole home folder is a repository.
+    This is so for Claude Code's worktrees, and if the registry assigns the folder, or else its
+    nearest registered parent below `top`, to the project. Any other folder may have been a separate
+    project inside a larger repository, for instance if the whole home folder is a repository.
     """
     if folder.startswith(os.path.join(top, ".claude", "worktrees", "")):
         return True

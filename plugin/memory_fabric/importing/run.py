@@ -36,7 +36,7 @@ class Part(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """A source's new statements by project, omitted ones, and the names it has for this project."""
+    """A source's new statements by project, the omitted ones, and its `names` for this project."""
 
     source: Source
     path: str
@@ -223,7 +223,7 @@ def folders_by_name(settings: Settings, roots: dict[str, str]) -> dict[str, list
 
 
 def twins(memory: Memory, here: Here, plans: Sequence[Plan], roots: dict[str, str]) -> list[str]:
-    """Return the folders of other projects with a name that a source uses for this project."""
+    """Return folders of other projects that share a name by which a source calls this project."""
     stated = {name.casefold().split("/")[0] for plan in plans for name in plan.names}
     if not stated:
         return []

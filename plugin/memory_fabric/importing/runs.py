@@ -33,7 +33,7 @@ class Run(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """The result of an undo in one project: changes undone, failed, and kept because accepted."""
+    """Numbers of changes in a project that an undo reverted, failed on, or kept as accepted."""
 
     name: str
     changes: int = 0
@@ -132,7 +132,7 @@ def undo(settings: Settings, run: Run, by: Provenance, file: str = FILE) -> list
 
 
 def _opened(settings: Settings, key: str, folder: str) -> Memory:
-    """Open the memory of a run's project (`key`: its id or folder), or else the user's memory."""
+    """Open a project's memory by id (`key`) or else by folder; if unknown, the user's memory."""
     id_ = key
     if not ids.is_project_id(key):
         place = identity.identify(os.path.realpath(folder))

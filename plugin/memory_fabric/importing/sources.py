@@ -94,7 +94,7 @@ def _opened(path: str) -> sqlite3.Connection:
         except sqlite3.OperationalError as error:
             if getattr(error, "sqlite_errorname", "") != "SQLITE_CANTOPEN":
                 raise
-            # SQLite cannot create a write-ahead log here; the database is complete without it.
+            # No write-ahead log can be made in this folder: read the file alone, which is complete.
             connection.close()
             connection = sqlite3.connect(f"{address}&immutable=1", uri=True)
     except sqlite3.Error as error:
@@ -155,7 +155,7 @@ def _item_of_row(table: str, row: Row, left: Left) -> Item | None:
     """Convert a row to a statement, or count it as omitted and return None."""
     epoch = row["created_at_epoch"]
     is_time = isinstance(epoch, int | float) and 0 < epoch < 1e14
-    at = timestamp(epoch / 1000 if epoch > 1e11 else epoch) if is_time else ""  # in ms or s
+    at = timestamp(epoch / 1000 if epoch > 1e11 else epoch) if is_time else ""  # > 1e11: ms, else s
     number, project = f"{row['id']} {epoch}", row["of"]
     if table == "observations":
         title, subtitle, kind = _text(row["title"]), _text(row["subtitle"]), _text(row["type"])

@@ -70,9 +70,9 @@ def records(
     claimed: Claimed, known: Mapping[str, str], unread: Unread | None = None
 ) -> list[models.Record]:
     """Return the records of a text, with deterministic ids: its decisions, and the notes in its
-    summary. All other text is stored only as turns. `known` maps the `name_key`s of existing
-    entities to their names. `unread` counts decisions and notes that cannot be parsed; their
-    records have only a text.
+    summary. All other text is stored only as turns. `known` maps `name_key`s to names of existing
+    entities, to recognise mentions. `unread` counts decisions and notes that cannot be parsed;
+    their records have only a text, without a reason, entities or alternatives.
     """
     unread = unread or Unread()
     sure = claimed.ingest.confidence

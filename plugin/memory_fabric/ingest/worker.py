@@ -43,7 +43,7 @@ class TooLong(BaseException):
 
 
 class Worker:
-    """A worker that counts texts `done` and attempts that `failed`; call `run` only once."""
+    """Stores queued texts; counts texts `done` and attempts that `failed`. Call `run` only once."""
 
     def __init__(self, settings: Settings, name: str = "", *, now: Clock = time.time) -> None:
         self._settings = settings._replace(session="")  # because each text has its own session
@@ -193,9 +193,9 @@ def limited(memory: Memory, limit_s: float) -> AbstractContextManager[None]:
 def process_text(
     memory: Memory, claimed: Claimed, note: Callable[[Mapping[str, Any]], bool]
 ) -> dict[str, Any] | None:
-    """Process a text; return its record ids (`records`) and its number of `turns`. `note` saves the
-    progress; if it returns False, another worker owns the text, and the result is None. Only the
-    last write is durable: after a power failure, lost steps are repeated. Raises StoreUnavailable.
+    """Process a text; return its record ids (`records`) and number of `turns`. `note` saves the
+    progress; if it returns False, another worker owns the text: return None. Only the caller's last
+    write is durable: steps lost in a power failure are repeated. Raises StoreUnavailable.
     """
     progress = dict(claimed.progress)
     database = memory.session_database()

@@ -40,7 +40,7 @@ class Concept(NamedTuple):
 
 @lru_cache(8)  # every stage of a recall needs the concepts of the same query
 def concepts(query: Query) -> tuple[Concept, ...]:
-    """Return the concepts of a query: its terms, then the single words of agent names in it."""
+    """Return a query's concepts: its terms, then each single word of agent names in the query."""
     names = {hint.lower() for hint in query.entity_hints}
     by_stem: dict[str, Concept] = {}
     meanings = dict(query.meant)
@@ -48,7 +48,7 @@ def concepts(query: Query) -> tuple[Concept, ...]:
         spellings = _spellings(term)
         if term in meanings:
             names.add(term)
-            # If the term means a known name of one word, also search for that name's spellings.
+            # If the term is an alias or misspelling of a one-word name, add this name's spellings.
             spoken = words(meanings[term])
             spellings += _spellings(spoken[0]) if len(spoken) == 1 else ()
         stems = frozenset(map(stem, spellings))
@@ -67,7 +67,7 @@ def stems_of(text: str) -> set[str]:
 
 @lru_cache(8)  # several stages of recall need the keys of the same prompt
 def name_keys(text: str) -> frozenset[str]:
-    """Return the keys of all possible names in the text: sequences of one to four words."""
+    """Return the `name_key`s of all possible names in the text: any one to four adjacent words."""
     spoken = words(text)[:MAX_NAMED_WORDS]
     keys = set(spoken)
     for count in range(2, MAX_NAME_WORDS + 1):
@@ -103,7 +103,7 @@ def _strength(term: str, named: set[str]) -> float:
 
 
 def near_words(concept: Concept) -> tuple[str, ...]:
-    """Return a concept's synonyms, except words that match it anyway; () for most concepts."""
+    """Return a concept's synonyms whose stems do not match it already; most concepts have none."""
     near = _synonyms().get(stem(concept.text), ())
     return tuple(word for word in near if stem(word) not in concept.stems)
 

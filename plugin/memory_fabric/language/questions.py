@@ -49,9 +49,9 @@ def asked_by(text: str) -> frozenset[str]:
 
 
 def resumed(text: str, *, is_first: bool) -> str | None:
-    """Return the subject of a prompt that resumes earlier work, or '' if the prompt names none. It
-    resumes work if it asks where this ended or, as the first prompt of a session, continues it
-    ("continue with the importer"). For other prompts, return None.
+    """Return the subject of a prompt that resumes earlier work, '' if the prompt names none, or
+    None if it does not resume work. A prompt resumes work if it asks where the work ended or, as
+    the first prompt of a session, asks to continue ("continue with the importer").
     """
     ended = "where the work ended"
     if _phrases_in(text, (ended,), f"{ended}, without spaces"):
@@ -141,7 +141,7 @@ def holds(kind: str, text: str, names: Iterable[str] = ()) -> bool:
         things = {part for name in names for part in (name_key(name), *words(name))}
         things.update(word for word in spoken if word in TECHNOLOGIES)
         parts = [part.strip("\"'()[],;:.!?*`") for part in text.split()]
-        # A capitalised word within a sentence counts as a person's name, unless `things` has it.
+        # A capitalised word within a sentence counts as a person, unless it names a thing.
         return not roles.isdisjoint(spoken) or any(
             part[:1].isupper() and part[1:2].islower() and part[1:].islower()
             for part, last in zip(parts, ["", *text.split()], strict=False)

@@ -1,6 +1,6 @@
 """Extract the subject of a subagent's task from a prompt that is mostly instructions. A task is
 written for a model, so it specifies a role, a folder, limits and the format of the report. Its
-subject is in other lists and paragraphs, and in the task's short description.
+subject is in the remaining sentences, and in the task's short description.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ FOCUS_CHARS = 400
 
 
 def questions(task: str) -> tuple[str, ...]:
-    """Return the subject of a task made by `text_of`; if long, its beginning, then all of it."""
+    """Return the subject of a `text_of` task: (whole,), or (start, whole) if long; () if none."""
     description, _, prompt = without_injected(task).partition("\n")
     kinds: dict[str, list[str]] = {"personas": [], "shapes": [], "manners": [], "": []}
     for sentence in _sentences(prompt):

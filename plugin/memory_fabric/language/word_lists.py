@@ -1,6 +1,6 @@
-"""Words, phrases and tables from the files in `data/`, which are read on first use. A section of a
-file is a heading `== name ==`, followed by words or by whole lines. A line that begins with `# ` is
-a comment.
+"""Words, phrases and tables from the files in `data/`, read on first use. A section of a file is a
+heading `== name ==`, followed by words or by whole lines. A line that begins with `# ` is a
+comment.
 """
 
 import os
@@ -41,14 +41,14 @@ def either(file: str, name: str) -> str:
 
 @cache
 def phrases(file: str, name: str) -> str:
-    """Return a regex: section `name` matches whole words, "NAME, anywhere" also inside words."""
+    """Return a regex: section `name` matches whole words, "<name>, anywhere" also inside words."""
     anywhere = sections(file).get(f"{name}, anywhere", ())
     return "|".join((rf"\b(?:{either(file, name)})\b", *anywhere))
 
 
 @cache
 def filled(file: str) -> dict[str, tuple[str, ...]]:
-    """Return a file's sections of regular expressions; names defined in `parts` are expanded."""
+    """Return a file's regular expressions by section, with `<NAME>`s from `parts` expanded."""
     lists = sections(file)
     parts: dict[str, str] = {}
     for line in lists["parts"]:

@@ -25,7 +25,7 @@ GENERAL = "general"
 
 
 class AgentDomain(NamedTuple):
-    """A caller's domain; `stated` is True if config.toml sets or isolates it for the agent type."""
+    """A caller's domain; `stated` if config.toml isolates it or sets it for the agent type."""
 
     name: str = GENERAL
     stated: bool = False
@@ -38,9 +38,9 @@ def stated_name(stated: str) -> str:
 
 
 def domain_for(settings: Settings, agent_type: str = "", place: str = "") -> AgentDomain:
-    """Return the domain of an agent type in the folder `place` (default: the session's folder). An
-    isolated domain of the agent type wins. Next comes the folder's domain if it is isolated, even
-    if config.toml sets another domain for the agent type.
+    """Return the domain of an agent type in the folder `place` (default: the session's folder). The
+    agent type's domain comes first if this domain or the type is isolated, then the folder's domain
+    if it is isolated. Otherwise, the order in the module's docstring applies.
     """
     config = settings.domains
     mapped = stated_for(agent_type, config.agents) or "" if agent_type else ""
@@ -67,9 +67,9 @@ def visible_from(memory: Memory, domain: AgentDomain) -> Memory:
 
 
 def visible_to_process(memory: Memory) -> Memory:
-    """Return the memory that a command may read. If MEMORY_FABRIC_DOMAIN is an isolated domain,
-    this is only that domain. Without the variable, the command is the user's own and may read
-    everything. Raises StoreUnavailable if it is unknown which domains are isolated.
+    """Return the memory that a process outside an agent (e.g. a command) may read. This is one
+    domain's memory if MEMORY_FABRIC_DOMAIN names an isolated domain. Otherwise, the process is the
+    user's own and may read everything. Raises StoreUnavailable if the isolated domains are unknown.
     """
     if memory.settings.closed:
         raise switches.off_error(memory.settings)
@@ -103,7 +103,7 @@ def _domain_of_place(place: str, settings: Settings) -> str:
     if not settings.domains.paths or not place:
         return ""
     here = os.path.realpath(place)
-    # If `place` is a symbolic link, paths may be relative to its own or to its target's worktree.
+    # Relative paths start at the worktree of `place` and, if this is a link, at its target's.
     tops = {identity.worktree_of(here), identity.worktree_of(os.path.abspath(place))}
     domains = [(0, "")]
     for stated, domain in settings.domains.paths.items():
@@ -186,7 +186,7 @@ def _is_mention(
     owned: bool = False,
     behind: bool = False,
 ) -> bool:
-    """Return True if `name` before "domain" (`behind`: after "domain") refers to a domain."""
+    """Return True if `name` before (`behind`: after) the word "domain" means a domain."""
     whole, is_identifier = "_".join(name), len(name) == 1 and ("_" in name[0] or "-" in name[0])
     idioms = listed("questions", "idioms of domains")
     if whole in idioms or WORD in name or not all(word[0].isalnum() for word in name):

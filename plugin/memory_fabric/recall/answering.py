@@ -1,4 +1,4 @@
-"""Finish an answer: merge turns, move up settled statements, drop weak hits, score sessions."""
+"""Finish an answer: merge turns, move trusted statements up, drop weak hits, score sessions."""
 
 import math
 from collections import Counter
@@ -22,7 +22,7 @@ STATED_SHARE, LEAST_WORDS, MAX_TURN_CHARS = 0.9, 3, 600
 
 
 def folded(hits: Sequence[Hit]) -> list[Hit]:
-    """Replace turns that state the same as a record by the record, in the first turn's position."""
+    """Merge turns that repeat a record into the record, at the position of the first of them."""
     records = [(hit, content_stems(hit.text)) for hit in hits if hit.source == "records"]
     under: dict[str, list[str]] = {}
     hits_left: list[Hit] = []
@@ -49,8 +49,8 @@ LEAST_LAST_WORD = 5
 # Maximum numbers: sessions to read, sessions that add candidates, and turns of each such session.
 MAX_SESSIONS, ADDED_SESSIONS, TURNS_OF_EACH = 100, 20, 3
 SATURATION, LENGTH_SHARE = 2.0, 0.75
-# The weight of the similarity to the BEST_FEW best sessions. These sessions together are described
-# by WORDS_OF_BEST words, each single session by WORDS_OF_EACH words.
+# The weight of a session's similarity to the BEST_FEW best sessions. Its WORDS_OF_EACH heaviest
+# words are compared with the WORDS_OF_BEST heaviest words of those sessions.
 LIKENESS_WEIGHT, BEST_FEW, WORDS_OF_BEST, WORDS_OF_EACH = 2.0, 5, 40, 100
 # The extra weight of the newest session, and the number of sessions over which the weight decays.
 NEWNESS_WEIGHT, NEWNESS_SESSIONS = 1.0, 20
@@ -148,7 +148,7 @@ def _likeness(counts: Mapping[str, Counter[str]], matched: Mapping[str, float]) 
 
 
 def _heaviest(weights: Vector, most: int) -> Vector:
-    """Return a unit vector, word to weight, of the `most` heaviest words."""
+    """Reduce a vector to its `most` heaviest words, and scale it to the length 1."""
     heavy = sorted(weights.items(), key=lambda pair: (-pair[1], pair[0]))[:most]
     length = math.sqrt(sum(weight * weight for _, weight in heavy)) or 1.0
     return {word: weight / length for word, weight in heavy}
@@ -202,7 +202,7 @@ def without_empty_turns(
         if is_users_question and (is_here or asked.issuperset(turn_stems)):
             continue
         if is_turn and len(text) <= MAX_EMPTY_CHARS:
-            # Keep even a turn of one word if it may answer the question before it.
+            # After a question, even a turn of one word may be an answer instead of a command.
             is_answer = candidate.before.rstrip().endswith(_ASKING)
             is_short = text.isascii() and len(text.split()) <= MAX_ERRAND_WORDS
             is_errand = is_short and not is_answer and asked.isdisjoint(turn_stems)
@@ -213,7 +213,7 @@ def without_empty_turns(
 
 
 def says_something(text: str) -> bool:
-    """Return True if a text has more than assent ("yes") and words of any conversation."""
+    """Return True if a text has words other than assent ("yes") and very common words."""
     assents = listed("questions", "assents")
     return any(word not in assents and word not in _EMPTY for word in words(text))
 
@@ -232,24 +232,24 @@ def with_times(hits: Sequence[Hit], memory: Memory) -> tuple[Hit, ...]:
     return tuple(hit.marked(added[hit.id]) if hit.id in added else hit for hit in hits)
 
 
-# The share of the question's weight that a memory must cover to be moved up as settled.
+# A settled statement (`_is_settled`) covers at least this share of the question's weight.
 SETTLED_FIRST_MUCH = 0.4
-MOST_SETTLED = 10  # the maximum number of settled hits added after the first hits
-# The first MOST_TURNS turns are ordered by speaker if the other speaker seems to be an assistant:
-# the mean answer has LONG_CHARS characters, and LONGER times as many as the mean prompt.
+MOST_SETTLED = 10  # at most this many settled hits are added by `worth_ranking`
+# Among the first MOST_TURNS turns, the user's move up if the others seem to be an assistant's:
+# their mean length is at least LONG_CHARS characters and LONGER times that of the prompts.
 MOST_TURNS, LONG_CHARS, LONGER, HALF = 20, 400, 2.0, 0.5
 
 
 def worth_ranking(hits: Sequence[Hit], most: int) -> list[Hit]:
-    """Return the first `most` hits, and settled statements from the rest, which turns outranked."""
+    """Return the first `most` hits and up to MOST_SETTLED later ones that pass `_is_settled`."""
     settled = [hit for hit in hits[most:] if _is_settled(hit)]
     return [*hits[:most], *settled[:MOST_SETTLED]]
 
 
 def settled_first(hits: Sequence[Hit], query: Query, found: Sequence[Hit]) -> list[Hit]:
-    """Move settled statements up: before the user's statements that cover at most as much of the
-    query, and before questions and other turns that cover at most twice as much. A moved hit gets
-    the score of its new position.
+    """Move settled statements (`_is_settled`) up. Each is put before a statement of the user in a
+    turn if it covers at least as much of the query, and before another turn or a question if it
+    covers at least half as much. A moved hit gets the score of its new position.
     """
     if asks_for_the_assistant(query.text):
         return list(hits)
@@ -271,7 +271,7 @@ def settled_first(hits: Sequence[Hit], query: Query, found: Sequence[Hit]) -> li
 
 
 def _users_first(hits: Sequence[Hit]) -> list[Hit]:
-    """Move the user's statements before assistant turns that match at most twice as well."""
+    """Move a user's statement before assistant turns if it covers at least half as much."""
     places = [i for i, hit in enumerate(hits) if hit.source == "episodes"][:MOST_TURNS]
     ordered: list[Hit] = []
     for turn in (hits[place] for place in places):

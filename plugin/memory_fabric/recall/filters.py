@@ -45,7 +45,7 @@ _CLOSED = {"type": TYPES, "scope": SCOPES}
 
 
 def in_text(text: str, now: str) -> tuple[str, Filters, int, tuple[str, ...]]:
-    """Return the text without its filters, the filters, the depth, and notes on invalid filters."""
+    """Return (text without filters, filters, graph depth or 0, notes on invalid filters)."""
     tokens_left: list[str] = []
     unread: list[str] = []
     by_field: dict[str, list[str]] = {}
@@ -115,8 +115,8 @@ def closed_values(name: str, values: Iterable[str]) -> list[str]:
 
 def stated(given: Mapping[str, Any], now: str, field: str = OBJECT) -> Filters:
     """Parse filters from an object that maps each filter's name to a text or to a list of
-    alternatives. `field` is what the caller calls the object: `--` for options, '' for separate
-    fields. Raises BadInput with the name of the invalid key.
+    alternatives. Raises BadInput; it names the invalid filter as `--key` if `field` is `--`, as
+    `key` if `field` is '', and otherwise as `field.key`.
     """
     fields: dict[str, list[str]] = {}
     by_field: dict[str, Any] = {}
@@ -163,7 +163,7 @@ def domains_of(filters: Filters) -> tuple[str, ...]:
 
 
 def for_store(filters: Filters, memory: Memory) -> Filters:
-    """Return filters for SQL: projects case-folded, '' added for this project, domains removed."""
+    """Return filters for SQL: no domains; case-folded projects and '' (no tag) for this project."""
     own = memory.project.name.casefold() if memory.project else ""
     names = [name.casefold() for name in filters.projects]
     untagged = [""] if own and own in names else []

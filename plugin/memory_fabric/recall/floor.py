@@ -22,11 +22,11 @@ FEW_ROWS = 4
 SPECIFIC = 1.0
 # A relevant memory shares RARE_SHARED rare words with the prompt. If the prompt has more than
 # MANY_TOPICS topics, the memory must share SHARED_OF_MANY of them, because two may be shared by
-# chance. If the prompt has at most FEW_TOPICS topics, this is not required.
+# chance. If the prompt has at most FEW_TOPICS topics, one rare word may be enough.
 RARE_SHARED, FEW_TOPICS, MANY_TOPICS, SHARED_OF_MANY = 2, 2, 12, 3
-# The share of a memory's words that must be in the prompt; the share that is "most" of a prompt.
+# The minimum share of a memory's words in a prompt; the share that counts as most of a prompt.
 LEAST_HELD, MOST = 0.2, 0.6
-# A request that contains this share of a memory's words (LONG_MEMORY or more) only repeats it.
+# A request repeats a memory of at least LONG_MEMORY words if it contains this share of the words.
 SAID_ITSELF, LONG_MEMORY = 0.75, 6
 # The minimum (weighted) share of the prompt that a memory covers, by number of shared rare words.
 COVERAGE_FLOORS = {1: 0.45, 2: 0.1}
@@ -182,7 +182,7 @@ class Part:
         needed = SHARED_OF_MANY if self.topics > MANY_TOPICS else RARE_SHARED
         is_about = len(rare) >= RARE_SHARED or len(shared) >= MOST * self.topics
         is_about = is_about and len(shared) >= needed
-        # In scripts without spaces, half of the pairs of characters are no words: halve the share.
+        # In scripts without spaces, half of all character pairs are not words: halve LEAST_HELD.
         least = LEAST_HELD / 2 if cjk_pairs(hit.text) else LEAST_HELD
         # A replacement may match by the words of the memory that it replaces instead of its own.
         is_held = share >= least or bool(hit.metadata.get("replaces"))
@@ -198,7 +198,7 @@ class Part:
         return unknown if is_stranger else TOO_LITTLE
 
     def topics_in(self, hit: Hit) -> frozenset[str]:
-        """Return the prompt's topics that a memory contains, without its project's name."""
+        """Return the prompt's topics in a memory, except words of the memory's project name."""
         name = words(str(hit.metadata.get("project") or ""))
         matched: Iterable[str] = hit.metadata.get("matched", ())
         return self.topic_words.intersection(matched).difference(name)
@@ -222,7 +222,7 @@ def _all_numbered(text: str) -> dict[tuple[str, bool], set[str]]:
 
 
 def _numbered(found: Sequence[str], marks: Container[str]) -> dict[tuple[str, bool], set[str]]:
-    """Map nouns to the numbers or letters next to them, by order: "ticket 7" or "7 minutes"."""
+    """Map (noun's stem, whether first as in "ticket 7") to the numbers or letters next to it."""
     numbered: dict[tuple[str, bool], set[str]] = {}
     for at, word in enumerate(found):
         if word not in marks:

@@ -40,7 +40,7 @@ HOLDING = frozenset(("decision", "constraint", "preference", "pattern", "antipat
 OF_WORK = (*sorted(HOLDING), "note", "problem", "solution")
 KIND_HITS = 4
 FRAME_CHARS = len("\n".join((OPEN_FENCE, render.AGENT_HEADING, CLOSE_FENCE)))
-# Newest matches of a kind's terms, and newest rows to search for its domain; tasks find older ones.
+# Limits: newest matches of a kind's topics, newest rows for its domain; tasks find older memories.
 NEWEST_MATCHES, NEWEST_ROWS = 60, 1000
 
 
@@ -87,7 +87,7 @@ def for_agent(
 def asked_for(
     tasks: Sequence[str], ask: Ask, is_strong: Callable[[Hit, str], bool], *, searches: bool = False
 ) -> list[list[Hit]]:
-    """Return each task's hits, best first, until the deadline; only strong ones if `searches`."""
+    """Return hits for each task, best first, until the deadline; only strong ones if `searches`."""
     queues: list[list[Hit]] = []
     tasks = tuple(dict.fromkeys(tasks))
     for task in tasks:
@@ -111,7 +111,7 @@ def asked_for(
 
 
 def _asked(task: str, *, alone: bool) -> Iterator[tuple[str, bool, int]]:
-    """Yield (question, whether only strong hits count, number of hits at which to stop asking)."""
+    """Yield (question, True if only strong hits count, number of earlier hits that suffice)."""
     questions = task_terms.questions(task)
     yield from ((question, False, 1) for question in questions[:1])
     if title := task_terms.title(task):
@@ -121,7 +121,7 @@ def _asked(task: str, *, alone: bool) -> Iterator[tuple[str, bool, int]]:
 
 
 def strong_at(now: str) -> Callable[[Hit, str], bool]:
-    """Return `is_strong(hit, question)`: a fact (not a turn) shares two topics and many words."""
+    """Return `is_strong(hit, question)`: True for non-turns sharing two topics and many words."""
     query_of = cache(partial(parse, now=now, plain=True))
 
     def is_strong(hit: Hit, question: str) -> bool:
@@ -166,7 +166,7 @@ def within(hit: Hit, max_chars: int) -> Hit | None:
     if len(render.hit_line(hit)) <= max_chars:
         return hit
     hit = hit._replace(text=one_line(hit.text), metadata={**hit.metadata, "why": ""})
-    if hit.source != "graph":  # the model looks up an entity by its name
+    if hit.source != "graph":  # an entity's name stays, so that the model can look it up
         hit = hit._replace(entities=())
     while (over := len(render.hit_line(hit)) - max_chars) > 0:
         left = min(len(hit.text), render.MAX_TEXT_CHARS) - over
@@ -189,7 +189,7 @@ def with_more(kept: Sequence[Hit], more: Iterable[Hit], chars_left: int) -> list
 
 
 def of_kind(kind: "Kind", memory: Memory) -> list[Hit]:
-    """Return the newest records with a kind's domain or terms; pinned first, then HOLDING ones."""
+    """Return the newest records of a kind's domain or topics: first pinned, then HOLDING types."""
     holding = f"{ACTIVE_CURRENT} AND scope <> 'local' AND type IN ({marks(OF_WORK)})"
     records: list[Record] = []
     if match := match_expression(kind.terms):

@@ -21,14 +21,14 @@ from memory_fabric.recall.retrieve import FOR_PROMPTS
 from memory_fabric.text import STOPWORDS, content_stems, stem, words
 
 PROMPT_CHARS, AGENT_CHARS = 2000, 1200
-# Maximums per prompt: facts; facts if the prompt has several subjects; past turns.
+# Maximum numbers per prompt: of facts, of facts on several subjects, and of past turns.
 MAX_HITS, MAX_SUBJECTS, MAX_EPISODES = 2, 3, 3
 STATED_IN = 0.85
 # A further hit needs at least this share of the best hit's relevance to be injected.
 SHARE_OF_BEST = 0.6
 GIVEN, SHOWN = "given to this session before", "MEMORY.md shows it"
-# In the ledger of memories injected into a session, this prefix marks records injected because they
-# contradict a prompt. These are injected even if the session has already shown them otherwise.
+# In a session's ledger of injected memories, this prefix marks records injected because they
+# contradict a prompt. A record is injected once for this reason, even if it was shown before.
 CONFLICT = "conflict:"
 UNASKED_TURN = "a past turn, which a prompt gets only if it asks for the past"
 UNASKED_RELATION = "a relation, which only a question about relations gets"
@@ -83,7 +83,7 @@ def sources_for(query: Query) -> frozenset[str]:
 
 
 class Known(TypedDict, total=False):
-    """Memories already in a session: `seen`, `shown`, and those stated in it after `since`."""
+    """Memories already in context: injected, in MEMORY.md, or from this session after `since`."""
 
     seen: Container[str]  # ids of injected hits
     shown: Container[str]  # ids of records in MEMORY.md
@@ -109,7 +109,7 @@ def verdicts(hits: Sequence[Hit], query: Query, **known: Unpack[Known]) -> list[
 
 def _verdict(hit: Hit, floor: Floor, stated: Sequence[frozenset[str]], known: Known) -> str:
     seen, about = known.get("seen", ()), hit.metadata
-    # Not excluded: local records are meant for this session, and tools' records may be new to it.
+    # Local records are meant for this session, tools' records may be new to it: exclude neither.
     is_kept = about.get("scope") == "local" or about.get("trust") == "tool"
     is_from_here = known.get("here") and about.get("session") == known["here"] and not is_kept
     if is_from_here and hit.timestamp > known.get("since", ""):
@@ -126,7 +126,7 @@ def _verdict(hit: Hit, floor: Floor, stated: Sequence[frozenset[str]], known: Kn
         return UNASKED_TURN
     if about.get("entityType") == "relation":
         if len(about.get("relations", ())) > 1:
-            return ""  # several relations: a path, found only if a prompt asks for it
+            return ""  # accept: a path of relations is found only if the prompt asks for it
         if not floor.asks_for_relations:
             return UNASKED_RELATION
     if about.get("over") and not floor.past:
@@ -143,9 +143,10 @@ def _verdict(hit: Hit, floor: Floor, stated: Sequence[frozenset[str]], known: Kn
 
 
 def choose(hits: Sequence[Hit], query: Query, *, max_hits: int = MAX_HITS) -> list[Hit]:
-    """Return the hits to inject: first facts, then past turns. Records that contradict the prompt
-    come first, then the best hit on each subject. Other hits that are far less relevant than the
-    best one are left out. Of the facts, other people's come last, and only a few (`within_share`).
+    """Return the hits to inject: first at most `max_hits` facts (up to MAX_SUBJECTS if they are on
+    more subjects), then past turns. Facts that contradict the prompt come first, then the best one
+    on each subject. Other hits are left out if they are far less relevant than the best one. Of the
+    facts, other people's come last and get only a share of the places (`within_share`).
     """
     turns = [hit for hit in hits if hit.source == "episodes"]
     facts = [hit for hit in hits if hit.source != "episodes" and not is_of_others(hit)]
@@ -267,14 +268,14 @@ def _denied_clauses(text: str) -> Iterator[tuple[str, ...]]:
 
 
 def _subject(said: Sequence[str], rejected: Sequence[Sequence[str]]) -> frozenset[str]:
-    """Return the stems of what a decision is about: its words except `rejected` and common ones."""
+    """Return a record's subject: the stems of its words that are neither common nor `rejected`."""
     places = listed("questions", "places")
     out = {word for name in rejected for word in name}.union(_MODALS, _SCOPES, places)
     return frozenset(stem(word) for word in said if word not in out)
 
 
 def _uses(said: Sequence[str], name: Sequence[str]) -> bool:
-    """Return True if a sentence requests to use the named thing: "use npm", "npm install"."""
+    """Return True if a sentence requests the use of the named thing: "use npm", "npm install"."""
     size = len(name)
     for at in range(len(said) - size + 1):
         if tuple(said[at : at + size]) == tuple(name):

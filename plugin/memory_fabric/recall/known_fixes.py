@@ -33,8 +33,9 @@ TECHNOLOGY, TOOLS = 0.3, frozenset(("technology", "tool", "project"))
 MAX_IDENTIFIER = 3.0
 # Extra weight of two words that are adjacent in both texts; more if one of them is a number.
 PAIR, PAIR_WITH_NUMBER = 0.5, 1.0
-# A line matches if it has LINE_SHARE of the error's weight. If this is less than LINE_WEIGHT, the
-# line's other words must be few. An error with less than SHORT_LINE_WEIGHT matches no line.
+# A line matches an error if it has all its quoted names, and words with LINE_SHARE of its weight.
+# If these words weigh less than LINE_WEIGHT, the line's other words must weigh little. An error
+# that weighs less than SHORT_LINE_WEIGHT matches no line.
 LINE_SHARE, LINE_WEIGHT, SHORT_LINE_WEIGHT = 0.8, 2.0, 1.0
 CODE_WEIGHT = 1.5
 PHRASE_WEIGHT, LONG_PHRASE_WEIGHT, LONG_PHRASE_WORDS, FURTHER_WORD = 2.0, 1.0, 3, 0.1
@@ -57,7 +58,7 @@ class _Text(NamedTuple):
     lines: tuple[tuple[str, ...], ...]
     places: Mapping[str, Sequence[int]]  # the line numbers of each word
     telling: Set[str]  # words not found in every failure; a fix must mention at least one
-    rare: Set[str]  # words in few lines and not in the failed command
+    rare: Set[str]  # words in at most MAX_PLACES lines, except those of the failed command
 
 
 def matching(
@@ -115,14 +116,14 @@ def _weight(record: Record, text: _Text, typed: frozenset[str]) -> float:
         return BY_LINE + weight
     if weight := _by_phrase(texts, text, typed):
         return BY_PHRASE + weight
-    # If the text lacks a name that the error line quotes, it shows another failure of this kind.
+    # If the text lacks a name that `error` quotes, it shows only a similar failure: no match.
     has_names = text.places.keys() >= _names(error)
     weight = _by_words(record, " ".join(texts), text) if has_names else 0.0
     return BY_WORDS + weight if weight else 0.0
 
 
 def _by_line(error: str, text: _Text) -> float:
-    """Return the weight of a line with all names and nearly all words of `error`; otherwise 0."""
+    """Return the weight of the words of `error` in the first line that matches it; else 0."""
     names = _names(error)
     if not text.places.keys() >= names:
         return 0.0
@@ -168,7 +169,7 @@ def _by_phrase(stated: Iterable[str], text: _Text, typed: frozenset[str]) -> flo
 
 
 def _by_words(record: Record, said: str, text: _Text) -> float:
-    """Return the weight of several distinctive words of the record, if close together; else 0."""
+    """Return the weight of several distinctive words of `said` in nearby lines of text, or 0."""
     weights = _weighed(said, among=text.rare)
     for entity in record.entities:
         if entity.type in TOOLS and entity.name.lower() in weights:
@@ -193,7 +194,7 @@ def _by_words(record: Record, said: str, text: _Text) -> float:
 
 
 def _names(error: str) -> set[str]:
-    """Return the words of quoted names (of modules, keys, tables); a name contains no spaces."""
+    """Return the words in quoted names (of modules, keys, tables): quotations without spaces."""
     return {word for name in pattern(_NAME).findall(error) for word in _words(name)}
 
 

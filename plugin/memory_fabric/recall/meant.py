@@ -23,7 +23,7 @@ ONE_EDIT_CHARS, TWO_EDITS_CHARS, MOST_CHARS = 5, 8, 30
 # The maximum number of a question's unknown words for which names are looked up.
 MAX_ASKED = 6
 _COMMON = WEAK | STOPWORDS
-# Limits: characters of a question that may mention an event, words of its name, records read.
+# Maximum characters of a question with an event, words naming the event, records read to date it.
 MAX_DATED_CHARS, MAX_EVENT_WORDS, MAX_REPORTS = 500, 6, 12
 _BEFORE, _AFTER = frozenset(("before", "until")), frozenset(("after", "since"))
 # Kinds of events, each with the words by which questions and records mention it.
@@ -42,7 +42,7 @@ ENDINGS = ("s", "es", "ed", "d", "ing", "er", "ly", "y", "ies")
 
 
 def with_names_meant(query: Query, readers: Sequence[Reader]) -> Query:
-    """Add the names behind aliases and typos to hints and `meant`. Raises DeadlinePassed."""
+    """Add names meant by aliases and typos to `entity_hints` and `meant`. Raises DeadlinePassed."""
     asked = [t for t in query.terms if len(t) > 1 and t.isalnum() and t not in _COMMON]
     names: dict[str, str] = {}
     for reader in readers:
@@ -71,8 +71,8 @@ def with_names_meant(query: Query, readers: Sequence[Reader]) -> Query:
 
 
 def dated(query: Query, readers: Sequence[Reader], session: str) -> Query:
-    """Add the period before or after an event that the question mentions. The first record of a
-    named event ("the Kafka migration"), or else the latest, dates it. Raises DeadlinePassed.
+    """Add the period before or after an event that the question mentions. A named event ("the Kafka
+    migration") is dated by its first record, others by the latest record. Raises DeadlinePassed.
     """
     asked = words(query.text) if len(query.text) <= MAX_DATED_CHARS else []
     cue = max((i for i, word in enumerate(asked) if word in _BEFORE | _AFTER), default=len(asked))

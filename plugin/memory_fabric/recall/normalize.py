@@ -104,7 +104,7 @@ def _whole_text(candidate: Candidate) -> str:
 
 
 def _exact_names(query: Query) -> tuple[str, ...]:
-    """Return the normalized forms of a question that may be just a name; () if it is too long."""
+    """Treat the question as a name and return its normalized forms; () if over MAX_NAME_CHARS."""
     if len(query.asked) > MAX_NAME_CHARS:
         return ()
     return name_key(query.asked.strip(" ?!.\n\t")), name_key("".join(words(query.asked)))
@@ -140,7 +140,7 @@ NEGATIONS = negations.ALL | negations.CONTRACTED | frozenset("isn aren won avoid
 
 
 def collapse(hits: Sequence[Hit]) -> list[Hit]:
-    """Merge hits with the same id: use the record's text, and all entities and matched words."""
+    """Merge hits of one id: the record, or else the first, gets all entities and matched words."""
     by_id: dict[str, Hit] = {}
     for hit in hits:
         first = by_id.setdefault(hit.id, hit)
@@ -179,7 +179,7 @@ def dedupe(hits: Sequence[Hit], threshold: float = DEFAULT_THRESHOLD) -> list[Hi
     loosely = threshold < DEFAULT_THRESHOLD
     for hit in most_relevant_first(collapse(hits)):
         own = frozenset(words(hit.text))
-        # A near copy contains at least one of `selective`. Rare words need the fewest comparisons.
+        # A near copy shares at least one of the rarest words, so few hits need to be compared.
         rarest = sorted(own, key=lambda word: len(by_word.get(word, ())))
         selective = rarest[: max(1, int(len(own) * (1 - threshold)) + 2)]
         for place in sorted({place for word in selective for place in by_word.get(word, ())}):
@@ -210,7 +210,7 @@ def _may_merge(a: Hit, b: Hit, *, loosely: bool) -> bool:
 
 
 def is_decisive(word: str, names: set[str] | frozenset[str] = frozenset()) -> bool:
-    """Return True if two texts make different statements because only one contains this word."""
+    """Return True if a word changes a statement: negation, number, single letter or in `names`."""
     is_one_letter = len(word) == 1 and word not in FILLERS
     return word in NEGATIONS or is_one_letter or word in names or any(map(str.isdigit, word))
 
@@ -241,7 +241,7 @@ def is_of_others(hit: Hit) -> bool:
 
 
 def _merged(kept: Hit, other: Hit) -> Hit:
-    # Keep the user's own statement rather than another's copy, and a record rather than its turn.
+    # Prefer the user's own memory to another person's near copy, a record to a turn that states it.
     is_copy = is_of_others(kept) and not is_of_others(other)
     if is_copy or (kept.source == "episodes" and other.source == "records"):
         kept, other = other._replace(relevance=max(kept.relevance, other.relevance)), kept

@@ -19,13 +19,14 @@ from memory_fabric.text import cut, first_of, one_line
 
 # The prefix of a task's hit id, and the maximum share of sessions that contain a rare word.
 TASK, RARE_SHARE = "task:", 0.2
-# Minimum number of shared rare words: ENOUGH, or OF_TOPICS × the number of the prompt's topics if
-# that is more. An ordinary English word counts as ORDINARY.
+# The number of shared rare words must be at least ENOUGH, and at least OF_TOPICS × the number of
+# the prompt's topics. An ordinary English word counts only as the fraction ORDINARY of a word.
 ENOUGH, OF_TOPICS, ORDINARY = 2.0, 0.2, 0.6
-# Minimum share of the prompt's topics (weighted by rarity) in a session; higher for few sessions.
+# The session must contain at least this share of the prompt's topics, weighted by rarity: SHARE, or
+# SHARE_OF_FEW if fewer than FEW_SESSIONS sessions are stored.
 SHARE, SHARE_OF_FEW, FEW_SESSIONS = 0.25, 0.5, 8
 NEXT = 0.6  # the maximum weight of the second best session, relative to the best
-# Maximum turns to search. A prompt needs RARE words that occur in at most FEW_TURNS turns each.
+# If RARE or more words of a prompt are each in 1 to FEW_TURNS turns, search up to LIMIT turns.
 LIMIT, FEW_TURNS, RARE = 24, 100, 2
 TURNS = frozenset(("episodes",))
 MAX_SESSIONS = 200
@@ -50,8 +51,8 @@ def told(
     is_known: Callable[[str], bool],
 ) -> Hit | None:
     """Return the earlier task that the prompt almost repeats, as a hit with one line: its request,
-    result and files. Return None if no task certainly matches, or if its result `is_known`.
-    `turns_of` finds past turns; a result in `told_hits`, shown with the task, is not repeated.
+    result and files. Return None if no task certainly matches, or if the session knows its result
+    (`is_known`). `turns_of` finds past turns. A result in `told_hits`, shown too, is not repeated.
     """
     readers = memory.readers()
     query = with_rarest_terms(query, readers, TURNS)
@@ -79,7 +80,7 @@ def told(
             break
     files = conversations.load_notes(database, task.session).get("files")
     text = line(task.request.text, ended, files if isinstance(files, list) else ())
-    # Skip the task if its line repeats an outdated record, or if its request only states a record.
+    # Skip the task if its line repeats an outdated record, or if a record contains its request.
     if any(states(text, note.what) for note in over) or any(
         states(note.what, task.request.text) for note in noted
     ):

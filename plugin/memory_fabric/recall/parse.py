@@ -45,9 +45,8 @@ _RUNS = {
 
 
 def parse(text: str, *, now: str = "", plain: bool = False) -> Query:
-    """Parse up to 64 KB of a text into a query. Never fails. Relative times in filters (`since:7d`)
-    need `now`, ISO 8601. With `plain`, the text is a prompt, not a search, so nothing in it is read
-    as a filter or a phrase.
+    """Parse up to 64 KB of text into a query. Never fails. Relative times in filters (`since:7d`)
+    need `now`, ISO 8601. With `plain`, the text is a prompt: nothing is read as a filter or phrase.
     """
     text = readable(text)
     question, filters, depth = text, Filters(), 0
@@ -161,12 +160,12 @@ def _looks_like_a_name(name: str, *, first: bool) -> bool:
         return True
     if name.islower() or not name.isascii():
         return False
-    # CamelCase and ABBREVIATIONS are always names; "Capitalised" is one only inside a sentence.
+    # CamelCase and ABBREVIATIONS are always names, other Capitalised words only inside a sentence.
     return not name[1:].islower() or (not first and len(name) > 2)
 
 
 def _asks_for_the_past(tokens: list[str], lowered: set[str], *, plain: bool) -> bool:
-    """Return True if a question asks for an earlier state. A prompt (`plain`) must be clearer."""
+    """Return True if a text asks for an earlier state; in a prompt (`plain`), fewer words count."""
     spelled = [token.lower() for token in tokens] if {"used", "to"} <= lowered else []
     for i in range(1, len(spelled)):  # find "used to do something"
         if spelled[i : i + 2] == ["used", "to"] and (
@@ -255,7 +254,7 @@ def written(text: str) -> str:
 
 
 def sentences(text: str) -> Iterator[tuple[str, str]]:
-    """Yield each sentence of a text with its end mark; a dot inside a word does not end one."""
+    """Yield each sentence of a text with its end mark; a dot inside a word ends no sentence."""
     start = 0
     for at, sign in enumerate(text):
         if sign in _ENDS and (sign != "." or not text[at + 1 : at + 2].strip()):
@@ -267,7 +266,7 @@ def sentences(text: str) -> Iterator[tuple[str, str]]:
 
 @lru_cache(4)  # `relevance` and `floor` both split the question
 def split(text: str) -> tuple[tuple[str, ...], bool]:
-    """Return a text's sentences, and True if it has several and over WINDOW_TERMS content words."""
+    """Return (sentences, True if there are several and over WINDOW_TERMS content words)."""
     found: list[str] = []
     sizes: list[int] = []
     for sentence, end in dict.fromkeys(sentences(text)):

@@ -1,6 +1,7 @@
-"""The recall pipeline: parse, correct spelling, retrieve, normalize. Hooks then apply the relevance
-floor, merge duplicates and rank. Questions also retrieve turns of related sessions and similar
-texts; they merge duplicates, boost, rank, fold turns into records, move settled hits up, and cut.
+"""The recall pipeline: parse, correct spelling, retrieve, normalize. For prompts, hooks then apply
+the relevance floor, merge duplicates and rank. Questions also retrieve turns of related sessions
+and texts of similar meaning; then duplicates are merged, hits with related entities raised, hits
+ranked, turns replaced by records that they repeat, trusted statements moved up, weak hits dropped.
 """
 
 from collections.abc import Container, Mapping, Sequence
@@ -26,7 +27,7 @@ INJECT_LIMIT = 40
 # How many hits beyond the limit are checked for related entities, which may raise their rank.
 REFERENCED_EXTRA = 10
 WORD = "domain"  # a question without this word names no domain
-STANDS_FOR = "stands_for"  # metadata key: ids of older hits that this newer hit stands for
+STANDS_FOR = "stands_for"  # metadata key: ids of older hits that this hit contradicts and replaces
 
 
 class Injection(NamedTuple):
@@ -100,7 +101,7 @@ class Fabric(RequestContext):
     def _asked(
         self, text: str, beside: Filters, as_of: str
     ) -> tuple[Query, tuple[str, ...], tuple[str, ...]]:
-        """Return (query with the filters of `text` and `beside`, contradictory filters, notes)."""
+        """Return (query with filters of `text` and `beside`, filter conflicts, notes to show)."""
         # Imported late: only questions have filters.
         from memory_fabric.recall.agent_domains import named
         from memory_fabric.recall.filters import merged
@@ -225,7 +226,7 @@ class Fabric(RequestContext):
         if not candidates:
             return []
         rare = rare_terms(candidates)
-        # The candidates are incomplete, so count in the whole store which of their words are rare.
+        # There may be more candidates, so keep only words that are rare in the whole store, too.
         if rare and len(candidates) >= self.memory.settings.max_results:
             rare &= retrieve.terms_of_few_records(query, self.memory.readers())
         dated = mark_stale(candidates, self.now)
@@ -272,7 +273,7 @@ class Fabric(RequestContext):
         return _injection(hits, self._headed(render.AGENT_HEADING), max_chars)
 
     def _headed(self, heading: str) -> str:
-        """Return the heading, after a label with the domains to which memory is limited, if any."""
+        """Return the heading; if memory is limited to domains, a label naming them comes first."""
         label = render.filter_label(Filters(domains=self.memory.domains or ()))
         return f"{label}\n{heading}" if label else heading
 
@@ -310,7 +311,7 @@ class Fabric(RequestContext):
         explain: bool = False,
         sources: Container[str] = EVERY_SOURCE,
     ) -> tuple[list[Hit], tuple[retrieve.Path, ...], tuple[str, ...]]:
-        """Return (hits, best first; graph paths; errors). For questions, near copies are merged."""
+        """Return (hits, best first; paths; errors). Near copies are merged except for prompts."""
         memory, settings = self.memory, self.memory.settings
         session, wide = session or settings.session, limit >= RECALL_LIMIT
         candidates, paths, failures = retrieve.retrieve(
@@ -327,7 +328,7 @@ class Fabric(RequestContext):
             candidates += rank.near(query, memory, candidates, session, self.similarity)
         if wide:
             candidates = answering.without_empty_turns(candidates, query, session)
-        # Similarity may still move any hit to the front, so it needs all hits.
+        # With similarity, do not limit the hits yet: any of them may still move to the front.
         most = settings.max_results if self.similarity is None else 0
         hits = normalize.normalize(
             candidates, query, self.now, wide=wide, explain=explain, sessions=sessions, most=most

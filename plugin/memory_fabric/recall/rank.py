@@ -113,11 +113,11 @@ Relations = Mapping[str, Sequence[Relation]]
 def boost(
     hits: Sequence[Hit], relations_by_entity: Relations, factor: float = DEFAULT_FACTOR
 ) -> list[Hit]:
-    """Raise the relevance, up to 1.0, of hits that mention an entity with more relations in the
-    graph. An entity in the text counts if the hit does not list it. An entity that a record lists
-    counts if the graph has relations of it that the record does not state. A raised hit is marked
-    as `cross_referenced`, and every hit gets relations of its entities. Entities without relations
-    do not count: in measurements, names that occur everywhere cost 2 points of recall.
+    """Raise the relevance of hits, up to 1.0, whose text names an entity that the hit does not list
+    and that has relations in the graph. For a record, an entity that it lists counts, too, if the
+    graph has relations of the entity that the record does not state. A raised hit is marked as
+    `cross_referenced`, and every hit gets relations of its entities. Entities without relations do
+    not count: in measurements, names that occur everywhere cost 2 points of recall.
     """
     names = {name_key(name): name for name, relations in relations_by_entity.items() if relations}
     return [_boosted(hit, names, relations_by_entity, factor) for hit in hits]

@@ -1,9 +1,8 @@
-"""The relevance of a candidate, 1 − e^(−1.3 · raw). The raw value is a sum of parts whose weights
-were measured on long conversations. It adds up matches with the question's words (bm25, and the
-share of them in the text), with the text's context (neighbouring turns, the best text of its
-session or entity), and with the request (a name, a time, a kind of answer). Only `covered`, the
-weighted share of the question's words in the text, has an absolute scale. Relevance floors use it,
-because bm25 is about 0 in stores of a few rows.
+"""The relevance of a candidate, 1 − e^(−1.3 · raw). The raw value is a sum with weights measured on
+long conversations. The first summands rate the question's words: bm25, and `covered`, the weighted
+share of them in the text. Others rate the context (neighbouring turns, the best text of the session
+or entity), and what was requested (a name, a time, a kind of answer). Only `covered` has an
+absolute scale (0 to 1), so relevance floors use it: bm25 is about 0 in stores of a few rows.
 """
 
 import math
@@ -19,20 +18,20 @@ from memory_fabric.recall.parse import split
 from memory_fabric.store.queries.search import Candidate
 from memory_fabric.text import mask_reader, name_key, stem, words
 
-# Tuned on development conversations; halving or doubling one costs at most a percentage point.
+# Tuned on development conversations. Half or double a weight costs at most a percentage point.
 BM25_WEIGHT, COVERAGE_WEIGHT = 0.4, 0.4
 NEAR_SHARE = 0.6  # the weight of a synonym relative to the word in the question
 # The weights of neighbouring turns. A turn that follows a question is its answer, so it gets more.
 BEFORE_WEIGHT, BEFORE_QUESTION_WEIGHT, AFTER_WEIGHT = 0.35, 0.3, 0.4
 PARENT_WEIGHT = 0.3
-# Added, not multiplied, if a requested name or time matches: bm25 is almost 0 for common names.
+# Added if a requested name or time matches; not factors, as bm25 is almost 0 for common names.
 ENTITY_BOOST, TIME_BOOST = 0.45, 0.6
 ANSWER_BOOST, MAX_QUESTION_CHARS = 0.2, 500
 QUESTION_PENALTY, UNASKED_PENALTY = 0.1, 0.3
 STEEPNESS = 1.3
 # A longer turn is divided into passages, of which the best determines its relevance.
 LONG_TURN_CHARS, PASSAGE_CHARS = 900, 600
-# If sessions are continued, a turn's own relevance gets this weight beside its session's score.
+# If a question continues sessions, a turn gets its session's score plus this share of its own.
 TURN_SHARE = 0.05
 PRIOR_CANDIDATES = 3.0  # added to the number of candidates, to smooth the rarity of words
 _DATE_WORDS = listed("questions", "dates").union(times.MONTHS, times.WEEKDAYS)
@@ -40,9 +39,9 @@ _DATE_WORDS = listed("questions", "dates").union(times.MONTHS, times.WEEKDAYS)
 
 class Measured:
     """A candidate with the parts of its relevance. `mask` has a bit for each concept (word of the
-    question) that the candidate contains; `before` and `after` are the masks of its neighbouring
-    turns, and `passages` of parts of a long turn. `replaces` is the id of an older record whose
-    words count, too. If `is_exact`, the question is the name of the candidate's entity.
+    question) that the candidate contains. `before` and `after` are the masks of its neighbouring
+    turns, `passages` those of the parts of a long turn. `replaces` is the id of an older record
+    that this one replaces; its words count, too. If `is_exact`, the question is the entity's name.
     """
 
     before = after = 0
@@ -139,7 +138,7 @@ def _with_concepts(
         item = Measured(candidate, entities, mask)
         if candidate.source == "episodes":
             item.before, item.after = mask_of(candidate.before), mask_of(candidate.after)
-            # Prompts skip passages: they must be fast, and their injections have few turns.
+            # Not for prompts: recall for them must be fast, and few turns are injected.
             if wide and len(candidate.text) > LONG_TURN_CHARS:
                 item.passages = tuple({mask_of(part) for part in passages(candidate.text)})
         measured.append(item)
@@ -171,7 +170,7 @@ def _mask_reader(
 
 
 def weights_of(wanted: Sequence[Concept], masks: Sequence[int]) -> list[float]:
-    """Return each concept's share of the total weight (strength × rarity in the `masks`)."""
+    """Return each concept's weight (strength × rarity in `masks`) as a share of the total."""
     count = len(masks) + PRIOR_CANDIDATES
     held = [sum(1 for mask in masks if mask >> i & 1) for i in range(len(wanted))]
     raw = [c.strength * math.log(1 + count / (n + 0.5)) for c, n in zip(wanted, held, strict=True)]
@@ -185,7 +184,7 @@ def _add_words(
     succeeded: Sequence[tuple[Measured, Measured]],
     places: Sequence[Sequence[int]],
 ) -> None:
-    """Score each candidate's words against the question, or a long question's best sentence."""
+    """Score each candidate's matching words; of a long question, only its best sentence counts."""
     shares: dict[int, float] = {0: 0.0}
     heaviest = 1.0
 
@@ -228,7 +227,9 @@ def _add_words(
 
 
 def _bm25_scales(measured: Sequence[Measured]) -> dict[tuple[str, str], float]:
-    """Return a factor per (source, store) that makes bm25 comparable; lower for lower coverage."""
+    """Return a factor per (source, store) that makes bm25 comparable between them: the best bm25 of
+    each becomes proportional to its best coverage of the question.
+    """
     best: dict[tuple[str, str], float] = {}
     covered: dict[tuple[str, str], float] = {}
     for item in measured:

@@ -148,9 +148,9 @@ def memory_line(
     *,
     about: Mapping[str, Any] = {},
 ) -> str:
-    """Return `- [mark · mark] text — because why (names)`; `limits` apply to text and reason. Omit
-    a reason that repeats the text, and names that are paths or that the text contains. `about` may
-    list changed files.
+    """Return `- [mark · mark] text — because reason (names)`. `limits` are the maximum lengths of
+    text and reason. Omit a reason that the text already states, and names that are paths or in the
+    text. Add the changed files that `about` lists.
     """
     body = cut(one_line(text), limits[0])
     reason = one_line(why)
@@ -233,7 +233,7 @@ def mark_hits(hits: Sequence[models.Hit], memory: Memory) -> list[models.Hit]:
 
 
 def mark_records(records: Sequence[models.Record], memory: Memory) -> list[models.Record]:
-    """Return the records with their changed files in the evidence, for display only."""
+    """Return copies of the records, for display only, with changed files added to the evidence."""
     from memory_fabric.store.projects import file_states  # imported late: rarely needed
 
     changes = file_states.changed(memory, [record.id for record in records])
@@ -256,7 +256,7 @@ def newer_first(hits: Sequence[models.Hit]) -> list[models.Hit]:
     placed: dict[str, models.Hit] = {}
     for hit in hits:
         id_ = str(hit.metadata.get("record")) if hit.source == "records" else ""
-        # The newest of these comes first, because they may contradict each other, too.
+        # Put the newest first, because these newer hits may also contradict each other.
         for other in sorted(newer.get(id_, ()), key=lambda other: len(newer.get(other, ()))):
             placed.setdefault(by_record[other].id, by_record[other])
         placed.setdefault(hit.id, by_record[id_] if id_ in newer else hit)
@@ -270,14 +270,15 @@ def said_before(about: Mapping[str, object]) -> str:
 
 
 Claim = TypeVar("Claim")
-# Other people's maximum shares: in total, per author, and per author if there are no own memories.
+# Other people's maximum shares of the places: in total and per author if the user's own memories
+# are shown beside them, else per author (in total, they may then fill all places).
 TOGETHER, EACH, EACH_ALONE = 1 / 3, 1 / 5, 1 / 2
 
 
 def within_share(
     claims: Iterable[Claim], author: Callable[[Claim], str], places: int, *, beside_own: bool
 ) -> list[Claim]:
-    """Return other people's first claims, up to their shares of `places` per author and in all."""
+    """Return other people's first claims, within shares of `places` per author and in total."""
     together = int(places * TOGETHER) if beside_own else places
     max_each = max(1, int(places * (EACH if beside_own else EACH_ALONE)))
     counts: dict[str, int] = {}

@@ -7,7 +7,7 @@ from memory_fabric.models import Provenance
 from memory_fabric.store.memory import Memory
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # imported late: isolation is rare
+if TYPE_CHECKING:  # imported by the functions that need it: isolation is rare
     from memory_fabric.recall.agent_domains import AgentDomain
 
 
@@ -15,8 +15,8 @@ class RequestContext:
     """A memory at the time `now` (ISO 8601, UTC), as one agent sees it; `pipeline.Fabric` adds
     recall. `agent_type` is the type of the agent that makes the request, '' for the main session.
     If config.toml isolates this type, `memory` contains only what it may see (`visible_to`).
-    `launched` are the settings of the folder where the session started, if another. If `is_past`,
-    an old session is read: new records get its times, and the present state of files is ignored.
+    `launched` has the settings of the folder where the session started, if saved. If `is_past`, an
+    old session is read: new records get its times, and the present state of files is ignored.
     """
 
     def __init__(

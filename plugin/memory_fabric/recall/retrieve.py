@@ -32,7 +32,7 @@ EVERY_SOURCE = frozenset(("graph", "records", "episodes", "entities"))
 FOR_PROMPTS = frozenset(("records", "named"))
 BY_WORDS = EVERY_SOURCE - {"entities"}
 NEAR_LIMIT = 60
-# Each relation in this many first paths becomes a hit; further paths are only shown as paths.
+# Relations in the best paths (up to this many paths) become hits; other paths are only listed.
 MAX_PATHS_AS_HITS = 5
 # The maximum number of full paths that are injected for one prompt.
 MAX_PATHS_TOLD = 2
@@ -79,7 +79,7 @@ def retrieve(
         every = dict.fromkeys(path for some in steps for path in some)
         paths = most_relevant(every, [*query.entity_hints, *query.terms])
         whole: Sequence[Path] = ()
-        if not wide:  # answers show paths separately
+        if not wide:  # prompts get whole paths as hits; answers show paths separately
             names = concepts.name_keys(query.asked) - concepts.WEAK - STOPWORDS
             whole = answering(paths, query.asked, names)[:MAX_PATHS_TOLD]
         edges = dict.fromkeys(edge for path in paths[:MAX_PATHS_AS_HITS] for edge in path)
@@ -152,7 +152,7 @@ def _asked(
 def _successors(
     query: Query, readers: Readers, known: Candidates, now: str, session: str, failures: list[str]
 ) -> list[Candidate]:
-    """Return the records that by `now` had replaced candidates, and those that replaced these."""
+    """Return the records that had replaced candidates by `now`, directly or in up to 3 steps."""
     successors: list[Candidate] = []
     for _ in range(relevance.MAX_STEPS):
         wanted = relevance.missing([*known, *successors], now)
@@ -205,7 +205,7 @@ def _native(query: Query, memory: Memory, limit: int, failures: list[str]) -> li
 def relations_around(
     hits: Sequence[Hit], memory: Memory, *, at: str = NOW, filters: Filters = search.EVERYTHING
 ) -> dict[str, tuple[Relation, ...]]:
-    """Map each entity that hits belong to or mention to its valid relations."""
+    """Return the valid relations of each entity that a hit belongs to or mentions, by its name."""
     keys = dict.fromkeys(name_key(name) for hit in hits for name in hit.entities)
     for hit in hits:
         keys.update(dict.fromkeys(sorted(rank.keys_in(hit.text))))
@@ -307,7 +307,7 @@ def walk(starts: Sequence[str], edges_of: Edges, *, depth: int = DEFAULT_DEPTH) 
 
 
 def most_relevant(paths: Iterable[Path], asked: Iterable[str]) -> tuple[Path, ...]:
-    """Return up to twenty paths: first those with most words of the question, then long ones."""
+    """Return up to twenty paths: most words of `asked` first and, among equals, longest first."""
     wanted = {word for text in asked for word in words(text)}
 
     def by_relevance(path: Path) -> tuple[int, int]:
@@ -318,8 +318,8 @@ def most_relevant(paths: Iterable[Path], asked: Iterable[str]) -> tuple[Path, ..
 
 
 def answering(paths: Iterable[Path], text: str, names: frozenset[str]) -> list[Path]:
-    """Return the paths of two or more relations that a text asks for: it names the type of each
-    relation, or two of the path's entities (`names`), or asks what something affects.
+    """Return the paths of two or more relations that a text asks for: `names` has two of the path's
+    entities, or one if the text names each relation's type or asks what that entity affects.
     """
     asked = frozenset(map(stem, words(text)))
     found: list[tuple[int, Path]] = []

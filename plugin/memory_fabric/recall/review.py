@@ -37,11 +37,11 @@ class Due(NamedTuple):
     record: Record
     others: tuple[Record, ...] = ()  # other records that the decision concerns
     days: int = 0  # the age of a stale record
-    source: str = ""  # the program or person it came from; for a RULE, its untyped parts
+    source: str = ""  # the program or author it came from; for a RULE, parts the user did not type
 
 
 def due(memory: Memory, now: str, compared: int = MAX_READ) -> list[Due]:
-    """Return what to review at `now`, sorted by KINDS; seek duplicates among `compared` records."""
+    """List what to review at `now`, by KINDS; seek duplicates in the first `compared` records."""
     current = memory.find_records(_CURRENT, (), MAX_READ)
     by_id = {record.id: record for record in current}
     due_items = [Due(CANDIDATE, record) for record in candidates.waiting(memory)]
@@ -261,7 +261,7 @@ def _unchanged(
         if seen is not None
         and all(getattr(s.item, field) == getattr(seen, field) for field in _KEPT)
         and (s.item.kind != last_mentions.ENTITY or s.item.name == seen.name)
-        # Removing other entities may have cost this one relations. A new relation prevents removal.
+        # The item may have lost relations to entities removed before it. A new relation keeps it.
         and seen.linked <= s.item.linked
         and seen.last_at <= s.item.last_at
         and not any(

@@ -40,7 +40,7 @@ MAX_CAPTION_CHARS = 320
 # The shares of the characters reserved for open questions, rules, decisions, and facts with fixes.
 # Unused characters go to these kinds in this order, as needed, and then to other people's records.
 OPEN_SHARE, RULES_SHARE, DECISIONS_SHARE, KNOWN_SHARE = 0.15, 0.25, 0.45, 0.15
-# Two records are on one subject if they share SAME_WORDS words and SAME_SHARE of the shorter one's.
+# Records share a subject if they share SAME_WORDS words and SAME_SHARE of the shorter one's words.
 SAME_WORDS, SAME_SHARE = 2, 0.6
 # The same limits for records of one session; only the latest on a subject is shown.
 LATER_WORDS, LATER_SHARE = 4, 0.45
@@ -50,7 +50,7 @@ DENIALS = negations.ALL | frozenset("nor t ne nem".split())
 
 
 class Contents(NamedTuple):
-    """The records that a session block may show, best of each kind first. `more` counts others."""
+    """The records that a session block may show, best of each kind first; `more` were left out."""
 
     asked: tuple[models.Record, ...] = ()
     rules: tuple[models.Record, ...] = ()
@@ -68,7 +68,7 @@ class Block(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A section's (line, key) pairs, its reserved characters, and its rank for unused ones."""
+    """A section: (line, key) pairs, reserved characters; low ranks get spare characters first."""
 
     lines: tuple[tuple[str, str], ...]
     share: int
@@ -119,7 +119,7 @@ def _with_few_imported(contents: Contents) -> Contents:
 
     def is_told(record: models.Record) -> bool:
         nonlocal left
-        is_followed = models.INSTRUCTIONS in record.evidence  # the client reads the file itself
+        is_followed = models.INSTRUCTIONS in record.evidence  # from an instruction file: unlimited
         if record.pinned or is_followed or not models.is_unconfirmed_import(record):
             return True
         size = sum(map(len, (record_line(record, dated=True), IMPORTED_HEADING, DECISIONS_HEADING)))
@@ -136,7 +136,7 @@ def _with_few_imported(contents: Contents) -> Contents:
 def _fitted(
     kinds: Sequence[Sequence["_Place"]], shares: Sequence[int], left: int
 ) -> tuple[dict[int, str], int]:
-    """Return the lines that fit, by the `id()` of their `_Place`, and the characters left over."""
+    """Fit lines into `left` characters; return (lines by `id()` of their `_Place`, chars left)."""
     by_key = {str(id(place)): place for places in kinds for place in places}
     above = {id(place): other for places in kinds for other, place in pairwise(places)}
 
@@ -156,7 +156,7 @@ def _fitted(
         kept = whole if len(whole) - len(line) <= left else line
         left -= len(kept) - len(line)
         lines[int(key)] = kept
-    for place_id, other in above.items():  # a line with "… above" needs the line before it
+    for place_id, other in above.items():  # drop lines with "… above" after a missing line
         if id(other) not in lines and ABOVE in lines.get(place_id, ""):
             del lines[place_id]
     shown = {key: by_key[str(key)].record for key in lines}
@@ -167,7 +167,7 @@ def _fitted(
 
 
 def fitted_lines(parts: Sequence[Part], chars_left: int) -> list[tuple[str, str]]:
-    """Return the lines that fit, in order. A part's unused characters go to others, by rank."""
+    """Return the (line, key) pairs that fit, in order; low ranks get unused characters first."""
     chosen: list[set[int]] = [set() for _ in parts]
     for chosen_here, part in zip(chosen, parts, strict=True):
         chars_left -= _choose(chosen_here, part, min(part.share, chars_left))
@@ -239,7 +239,7 @@ def ranked(records: Iterable[models.Record], sightings: Mapping[str, int]) -> li
 
 
 def distinct(records: Sequence[models.Record], most: int) -> list[models.Record]:
-    """Return at most `most` records, without those whose words another of their type contains."""
+    """Return up to `most` records; omit one if another of its type contains all of its words."""
     stems = {record.id: content_stems(record.what) for record in records[: 2 * most]}
     fullest = [
         record

@@ -209,7 +209,7 @@ def _hide_flag(match: re.Match[str]) -> str:
     if "pass" not in lead.lower() and lead[:1] in "-/" and not value.isdigit() and is_name(value):
         return match.group()
     if exact(r"[A-Z][A-Z_]{1,}[][:=|A-Z_.]*|[a-z]{2,12}=.*").fullmatch(value):
-        return match.group()  # a help text's placeholder, or a reference to a field
+        return match.group()  # not a secret: a help text's placeholder, or a reference to a field
     if is_placeholder(value) or is_prose or value.startswith(("/", "./", "~/", "@")):
         return match.group()
     if value.isalpha() and value.lower() in _OPTION_WORDS:
@@ -251,7 +251,7 @@ def without_names(text: str) -> str:
 
 
 def _without_values(line: str, folded: str) -> str:
-    """Redact the values in a line that follow a secret's name and a separator."""
+    """Redact each value after a secret's name and a separator; `folded` is the casefolded line."""
     if not line.isascii():
         return form("named secret").sub(_hide_named, line)
     # Like `re.sub`, but faster: try a match only where a secret's name may begin.
@@ -277,7 +277,7 @@ def _hide_named(match: re.Match[str]) -> str:
     behind = match.string[match.end() : match.end() + FOLLOWER_CHARS]
     if quote is not None:
         if plain.is_plain(lead, quoted, behind, quoted=True):
-            inside = form("named secret").sub(_hide_named, quoted)  # recursion ends: it is shorter
+            inside = form("named secret").sub(_hide_named, quoted)  # ends because `quoted` shrinks
             return f"{lead}{quote}{inside}{quote}"
         return f"{lead}{quote}[redacted: secret]{quote}"
     if form("resource").search(match.string, max(0, match.start() - 120), match.start()):

@@ -19,7 +19,7 @@ _OF_DEFINITIONS = words("definitions")
 _COLUMN_TYPES = words("column types")
 _PLACEHOLDERS = frozenset(words("placeholders"))
 _SUBSTITUTES = frozenset(words("substitutes"))
-# Words which show that a sentence continues, so that no value follows.
+# Words which show that a sentence continues here, and therefore that no value follows.
 _SAYING = NAMES.union(*map(words, ("modal", "prose", "predicates", "fillers", "continuing")))
 _PROSE = frozenset(words("continuing"))
 PUBLISHED = words("published")
@@ -32,13 +32,13 @@ MIN_SECRET_CHARS = 6
 MIN_PASSWORD_CHARS = 4
 # The minimum length of a secret in prose or in a table.
 MIN_STRONG_CHARS = 8
-# Random base64 strings of 24 characters have about 4.2 bits of entropy per character, English 3.
+# Minimum bits of entropy per character. English has about 3, 24 random base64 characters 4.2.
 MIN_ENTROPY_BITS, MIN_ENTROPY_CHARS = 3.7, 24
 MIN_HEX_CHARS = 32
 # The minimum share of neighbouring characters that differ in kind: capital, other letter or digit.
 # In a random key, 62% of such pairs differ. In a CamelCase name, fewer than 30% do.
 MIN_CHANGES = 0.35
-# This many lower-case letters in a row are a word: 10% of a random key, most of a CamelCase name.
+# Runs of at least this many lower-case letters: 10% of a random key, most of a CamelCase name.
 WORD_CHARS = 4
 MAX_IN_WORDS = 0.45
 
@@ -51,7 +51,7 @@ def is_plain(lead: str, value: str, follower: str, *, quoted: bool) -> bool:
     if len(plain) < MIN_SECRET_CHARS and not _is_short_password(lead, value):
         return True
     if value[0] == "/" and not looks_random(value):
-        return True  # the path of a file that contains a secret
+        return True  # the path of a file that contains a secret, but not a secret itself
     name, sign = parted(lead)
     if plain.isdigit() and name.startswith("token"):
         return True  # a count of tokens: `tokens: 1200000`
@@ -77,7 +77,7 @@ def is_plain(lead: str, value: str, follower: str, *, quoted: bool) -> bool:
 
 
 def _is_reference(lead: str, value: str, quoted: bool) -> bool:
-    """Return True for a reference: a psql variable, cmdlet, email address or `db-credentials`."""
+    """Return True for a psql variable, cmdlet, mail address or secret's name (`db-credentials`)."""
     if quoted and lead.endswith((" :'", " :")) and value.isidentifier():
         return True
     if form("cmdlet").fullmatch(value) or form("mail address").fullmatch(value):
@@ -139,14 +139,14 @@ def is_markup(line: str) -> bool:
 
 
 def is_definition(line: str) -> bool:
-    """Return True for a line of SQL without values, a lock file, a git log or the like."""
+    """Return True for a line of SQL without values, a lock file, git log etc.: it has no secret."""
     return _may_define(line) and bool(form("definition").search(line))
 
 
 def _may_define(line: str) -> bool:
     """Return False if a line certainly contains no definition; most prose fails this quick test."""
     if not line.isascii():
-        return True  # `lower` may miss letters that `re.IGNORECASE` matches, so do not filter
+        return True  # maybe, because `lower` may miss letters that `re.IGNORECASE` matches
     folded = line.lower()
     words = folded.split()
     if "=" in folded or any(piece in folded for piece in _OF_DEFINITIONS):

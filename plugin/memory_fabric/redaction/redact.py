@@ -123,7 +123,7 @@ def says_only_secrets(text: str) -> bool:
     if around == cleaned:
         return False
     around = around.casefold()
-    for name in EVERY_NAME:  # also finds names without spaces around them: "パスワードは…です"
+    for name in EVERY_NAME:  # remove non-ASCII names even without spaces: "パスワードは…です"
         around = around if name.isascii() else around.replace(name, " ")
     empty = {*words("saying nothing"), *exact("[ _-]").split(" ".join(EVERY_NAME))}
     left = [word for word in exact(r"[^\W_]+").findall(around) if word not in empty]
@@ -180,9 +180,9 @@ def _names_secret(key: str) -> bool:
 def block_without_secrets(block: str) -> str:
     """Redact the texts in a block of context for the model, in which each item is one line. The
     labels in brackets before an item's text (type, date, id) are left unchanged: this plugin wrote
-    them, and with them, harmless words in the text would be taken for names of secrets.
+    them. If they were searched, too, harmless words of a text would be taken for secrets' names.
     """
-    parts: list[tuple[str, str]] = []  # (labels of an item or "", text) for each entry
+    parts: list[tuple[str, str]] = []  # (an item's labels, its text) or ("", text between items)
     for line in block.split("\n"):
         if line.startswith(ITEM):
             columns, ending, text = line.partition(COLUMNS_END)
@@ -227,7 +227,7 @@ def _without_private(text: str) -> str:
 
 
 def _is_mention(text: str, tag: re.Match[str]) -> bool:
-    """Return True for a tag in backticks, unless they contain a whole `<private>…</private>`."""
+    """Return True if a tag is only mentioned: in backticks that enclose no whole private text."""
     before = text[text.rfind("\n", 0, tag.start()) + 1 : tag.start()][-MAX_LINE_CHARS:]
     behind = text[tag.end() : tag.end() + MAX_LINE_CHARS].partition("\n")[0]
     if before.count("`") % 2 == 0 or "`" not in behind:
@@ -251,7 +251,7 @@ def _may_hold_seeds(folded: str) -> bool:
     count = 0
     for word in exact("[=:：]").sub(" ", folded).split():
         bare = word.strip("0123456789.,;:)(\"'`[]#*-")
-        for part in bare.split(",") if bare else ():  # skip the number of a list item, such as `1.`
+        for part in bare.split(",") if bare else ():  # `bare` is empty for a list number (`1.`)
             least = 1 if part >= "\u3041" else 3
             is_one = least <= len(part) <= 8 and part.isalpha() and part not in words("prose")
             count = count + 1 if is_one else 0

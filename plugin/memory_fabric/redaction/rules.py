@@ -21,7 +21,7 @@ class Rule(NamedTuple):
     """A rule: one line of a section. Its expression matches only texts with one of its keywords."""
 
     keywords: tuple[str, ...]
-    note: str  # by section: a command's required text, issuers' names, or a minimum length
+    note: str  # varies by section: a command's required text, issuers' names, or a minimum length
     section: str
     end: str  # the source of the expression, which is built when a keyword is found
 
@@ -31,7 +31,7 @@ class Rule(NamedTuple):
 
     @property
     def expression(self) -> str:
-        """Return the complete expression, including what precedes the value."""
+        """Return `source`, completed with what this section's rules expect before or after it."""
         return _expression_of(self)
 
 
@@ -80,7 +80,7 @@ def _lines(section: str) -> list[str]:
 
 @cache
 def _named(section: str, sign: str) -> dict[str, str]:
-    """Parse a section with lines `NAME`, `sign`, `TEXT`; return a map from names to texts."""
+    """Parse a section's lines (name, then `sign`, then text); return a map from names to texts."""
     return {name: text for name, _, text in (line.partition(sign) for line in _lines(section))}
 
 
@@ -133,8 +133,8 @@ def form(name: str) -> re.Pattern[str]:
     return re.compile(expression(name))
 
 
-# Minimum lengths in published token formats: of a token, of its parts that look random, and of a
-# run of only letters, or only digits, that counts as such a part.
+# Minimum lengths in published token formats: of a token, and of its random-looking parts in total.
+# A part of letters alone counts if it has MIN_LETTERS, a part of digits alone if it has MIN_DIGITS.
 MIN_WORD_CHARS, MIN_MIXED_CHARS, MIN_LETTERS, MIN_DIGITS = 14, 10, 22, 5
 MIN_DOUBTED_CHARS, MIN_ODD_CHARS, MIN_KEY_CHARS = 4, 6, 8
 MAX_NAME_CHARS = 31
@@ -188,7 +188,7 @@ PLACED = frozenset(("command", "named", "stated"))
 
 
 class _Keywords:
-    """Maps whole words, and parts of words by their first three characters, to flags (bits)."""
+    """Maps whole words and parts of words to flags. Parts are found by their first 3 characters."""
 
     def __init__(self) -> None:
         self.by_three: dict[str, list[tuple[str, int]]] = {}
@@ -363,7 +363,7 @@ def _form_of(word: str, folded: str) -> int:
 
 
 def _account_in(folded: str) -> int:
-    """Return the flags for an account name and a separator (`admin/`), or a leading separator."""
+    """Return flags: leading separator, account name before a separator (`admin/`) or at the end."""
     bits = PAIRING if folded[:1] in ("/", ":", "|") or folded[1:2] in ("/", ":", "|") else 0
     for name in words("accounts"):
         if name in folded:
@@ -375,7 +375,7 @@ def _account_in(folded: str) -> int:
 
 
 def _is_like_name(word: str, folded: str) -> bool:
-    """Return True for joined words and numbers that are no token, as in `worker-1700000000000`."""
+    """Return True for joined words and numbers without a token's prefix: `worker-1700000000000`."""
     bare = word.rstrip(",;!?.")
     parts = bare.translate(_PARTS_OF_NAME).split()
     is_joined = bare.replace("-", "").replace("_", "").replace(".", "").isalnum()
@@ -414,7 +414,7 @@ def places_alone(folded: str, name: str) -> Iterator[int]:
 
 
 def is_option_in(text: str, sign: str) -> bool:
-    """Return True if the option `sign` (`-p`) is in the text, but not only inside `my-project`."""
+    """Return True if a text has the option `sign`: `-p` in `mysql -p`, but not in `my-project`."""
     at = text.find(sign)
     while at > 0 and (text[at - 1].isalnum() or text[at - 1] in "-_."):
         at = text.find(sign, at + 1)
@@ -422,7 +422,7 @@ def is_option_in(text: str, sign: str) -> bool:
 
 
 def is_command_line(value: object) -> bool:
-    """Return True if a JSON value is a list of the words of a command, at least one an option."""
+    """Return True for a JSON list of a command's words: two or more, at least one is an option."""
     if not isinstance(value, list | tuple) or len(value) < 2:
         return False
     is_line = all(isinstance(word, str) and "\n" not in word for word in value)
@@ -438,7 +438,7 @@ def is_doubtful(word: str) -> bool:
 
 
 def _mixed_chars(part: str) -> int:
-    """Return how many characters of a run of letters and digits may belong to a key."""
+    """Return the length of a run of letters and digits if it may belong to a key, otherwise 0."""
     if part.isdigit():
         return len(part) if len(part) >= MIN_DIGITS else 0
     if not part.isalpha() or len(part) >= MIN_LETTERS:

@@ -1,6 +1,6 @@
 """Detect secrets in sentences, tables and lists, in many languages. The search is linear in the
-length of the text. Examples are a column `password`, `Password:` with the value on the next line,
-"admin / …", "contraseña: …", and "パスワードは…です".
+length of the text. For example, it finds the value in a column `password`, on the line after
+`Password:`, and in "admin / …", "contraseña: …" and "パスワードは…です".
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[
         if folded in tables.ABOUT and not linked and not words:
             return
         if folded in NAMES and tables.kind_of(folded) == kind:
-            return  # the search finds the second name separately
+            return  # stop at the next name of a secret: its value is searched for separately
         if not core:
             continue  # just a quotation mark
         lead = region[: token.start() + begin]

@@ -197,7 +197,7 @@ def without_columns(text: str) -> str:
         kinds = {i: _column_kind(line[a:b]) for i, (a, b) in enumerate(cells)}
         is_head = 1 < len(cells) <= MAX_CELLS and line.strip()[-1:] != ","
         is_head = is_head and all(_is_title(line[a:b]) for a, b in cells)
-        # If the line above has as many columns, this row belongs to its table and is no heading.
+        # A row is not a heading if the line above it has as many columns: both belong to one table.
         above = lines[place - 1].strip(_RULES) if place else ""
         if is_head and len(_cells(above, separator)) != len(cells):
             columns = {i: kind for i, kind in kinds.items() if kind}
@@ -206,7 +206,7 @@ def without_columns(text: str) -> str:
 
 
 def _is_table(folded: str) -> bool:
-    """Return True if one of several lines contains a secret's name and a column separator."""
+    """Return True if there are several lines, one with a secret's name and a column separator."""
     names = [name for name in NAMES if name in folded and name not in words("common keys")]
     lines = [line for line in folded.split("\n") if any(name in line for name in names)]
     return "\n" in folded and any(sign in line for line in lines for sign in _SEPARATORS)

@@ -114,7 +114,7 @@ def is_random(core: str, least: int = MIN_RANDOM) -> bool:
 
 
 def has_prefix(core: str) -> bool:
-    """Return True for a token: an issuer's prefix for secrets (not for ids) and a random tail."""
+    """Return True for a word with an issuer's prefix for secrets (not ids) and a random tail."""
     if len(core) > 36 and is_uuid(core[-36:]):
         return core[-37] in "_-" and core[:-37].lower() in words("prefixes of uuids")
     match = form("prefixed").fullmatch(core)
@@ -152,7 +152,7 @@ def random_words(text: str) -> list[tuple[int, int]]:
         begin = max(begin, at + 1)
         begin += len(token[begin:end]) - len(token[begin:end].lstrip("\"'`("))
         core = token[begin:end]
-        # Joined words and numbers are not random. Skip them, unless one is a token's prefix.
+        # Skip joined words and numbers, which are not random, unless a part is a token's prefix.
         is_short_name = len(core) < plain.MIN_HEX_CHARS and is_name(core)
         if is_short_name and _TELLING.isdisjoint(exact(r"[_.:~+-]").split(core.lower())):
             continue
@@ -222,7 +222,7 @@ class HarmlessParts:
         return self.text
 
     def hold_named(self, text: str) -> str:
-        """Replace values in a text that their names mark as ids or checksums; return the result."""
+        """Replace values in a text whose names mark them as ids or checksums; return the result."""
         self.text = text
         self._hold(form("harmless value"))
         return self.text

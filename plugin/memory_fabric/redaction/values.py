@@ -17,8 +17,8 @@ MIN_NEAR_KEY_CHARS = 12
 # The maximum share of a value's characters that may belong to words, if it has no symbols.
 MAX_IN_WORDS = 0.5
 _SUFFIXES = words("suffixes")
-# Copulas, as in "the password is wrong". After a copula, a word that ends like an adjective or a
-# participle is not a password. In English and German, the endings are `_SUFFIXES`, else `_BENT`.
+# Copulas: "the password is wrong". After a copula, a word that ends like an adjective or participle
+# is not a password. The endings are `_SUFFIXES` in English and German, `_BENT` in other languages.
 _COPULAS = ("is", "was", "ist", "war", "est", "c'est", "era", "è", "é", "jest", "это")
 _BENT = words("bent suffixes")
 _QUOTES = "\"'`„“”«»「」『』‘’*_"
@@ -167,7 +167,9 @@ def _is_key(core: str, kind: str, linked: str, *, quoted: bool, words: int) -> b
 
 
 def is_mixed(core: str, *, least: int) -> bool:
-    """Return True if a word has symbols, or a part with letters and digits, unlike `users_2024`."""
+    """Return True if a word of at least `least` characters has symbols, or a part with both letters
+    and digits. The parts of `users_2024` have only letters or only digits.
+    """
     if len(core) < least or not any(c.isalpha() for c in core):
         return False
     if any(c in SYMBOLS for c in core):
@@ -191,7 +193,7 @@ def _is_uuid(core: str) -> bool:
 
 
 def _counts(follower: str) -> bool:
-    """Return True if a unit ("days", "%") follows a number, so that the number is no password."""
+    """Return True if a unit ("days", "%") follows a number, which is therefore not a password."""
     return bool(exact(r"\s{0,2}[-\s]?(?:[a-z]{3,}|%)").match(follower)) and not exact(
         r"\s{1,2}(?:and|for|on|to|at|in|as|und|et|y|e|but|or|is|für|auf)\b"
     ).match(follower)

@@ -1,10 +1,10 @@
-"""Parse a rule's `When:`, where people and models write the commands, paths and activities that the
-rule is bound to: `npm run dev`, "before committing", "src/api/**, docs/". Other parts are ignored.
-A rule without any of these three is not bound: it applies to no call. What follows `, first ` has
-to pass before the call: "commit, first `pytest -q`". `programs.txt` lists the names, commands,
-scripts and files of each activity. Commands are listed by their first words, without options; `*`
-stands for any word. A script in package.json, make or a task runner belongs to an activity if its
-name begins with a listed word (`deploy:prod`, `deploy-web`).
+"""Parse a rule's `When:`, where people and models write what it is bound to: commands (`npm run
+dev`), activities ("before committing") and paths ("src/api/**, docs/"). Other text is ignored. A
+rule without a command, path or activity is not bound: it applies to no call. After `, first ` come
+commands and activities that must pass before the call: "commit, first `pytest -q`". `programs.txt`
+lists the names, commands, scripts and files of each activity. Commands are listed by their first
+words, without options; `*` stands for any word. A script in package.json, make or a task runner
+belongs to an activity if its name begins with a listed word (`deploy:prod`, `deploy-web`).
 """
 
 from collections.abc import Iterable
@@ -37,7 +37,7 @@ class Binding(NamedTuple):
 
 
 class Activity(NamedTuple):
-    """An activity such as deploy: `names` occur in `When:`, `words` in sentences that forbid it."""
+    """An activity such as deploy: its `names` in `When:`, and its `words` in people's sentences."""
 
     names: frozenset[str]
     words: frozenset[str]
@@ -65,7 +65,7 @@ ACTIVITIES = {
     for section, lines in programs.sections().items()
     if section.startswith("activity ")
 }
-# Activities that cannot be undone; a rule that asks before one of these asks every time.
+# Activities that cannot be undone; before them, rules that ask do so each time, not once a session.
 FINAL = ("push", "deploy", "release", "delete")
 # Programs that also name a platform: "Vercel deployment" means only deployments with `vercel`.
 _PLATFORMS = words_of("platforms")
@@ -76,7 +76,7 @@ _BY_NAME = {name: key for key, activity in ACTIVITIES.items() for name in activi
 
 
 def activity_named(text: str) -> Binding | None:
-    """Return the activity (perhaps on one platform) with a lower-case name; None if unknown."""
+    """Return the activity, perhaps on a platform, that a lower-case text names; None if unknown."""
     first, _, behind = text.partition(" ")
     platform = _PLATFORM_NAMES.get(first, first)
     if text in _BY_NAME:
@@ -99,7 +99,7 @@ def required_by(when: str) -> tuple[Binding, ...]:
 
 
 def with_first(when: str, *required: str) -> str:
-    """Return the text of `When:` with exactly these commands and activities as required ones."""
+    """Replace the required commands and activities in the text of `When:` with `required`."""
     stated = ", ".join(filter(None, required))
     return when.partition(FIRST)[0] + (f"{FIRST}{stated}" if stated else "")
 
@@ -177,7 +177,7 @@ def _of_code(code: str, folder: str) -> list[Binding]:
             return [activity]
         bindings = [Binding(PATH, words[0])] if is_path(words[0]) and not folder else []
         if not words[0].endswith(_SCRIPTS):
-            return bindings  # the word is an identifier or cannot be run
+            return bindings  # not a command: an identifier, or a path that cannot be run
     for at, word in enumerate(words):
         if (word[:1] in "<[{" and word[-1:] in ">]}") or word in ("…", "...", "$"):
             words[at] = "*"  # replace the placeholder

@@ -1,7 +1,7 @@
-"""Convert shell lines to a comparable form: the essential command, its folder, and whether its exit
-status is the line's. For `cd x && pytest -q 2>&1 | tail -5`, as people and assistants write it,
-this is `pytest` in `x`, without a reliable status. Lines with control structures or substitutions
-are ignored, because it is not clear which of their commands is essential.
+"""Convert shell lines to a comparable form: the essential command, its folder, and whether the line
+has that command's exit status. People and assistants write `cd x && pytest -q 2>&1 | tail -5`: the
+command is `pytest` in `x`, but the status is that of `tail`. Lines with control structures or
+substitutions are ignored, because it is not clear which of their commands is essential.
 """
 
 import os
@@ -76,7 +76,7 @@ def command_in(line: str, place: str = "") -> Command | None:
         is_runner = any(compared[: len(runner)] == runner for runner in RUNNERS)
         if is_runner and _PARTIAL.isdisjoint(compared):
             compared = tuple(word for word in compared if word not in _LOUDNESS)
-    # If one command is a probe, so is the line, because it may be the probe that failed.
+    # A line with a probe (`ls`) is a probe, too, because perhaps only the probe has failed.
     return Command(" ".join(joined), compared, place, speaks, any(map(_is_probe, rows)))
 
 
@@ -94,7 +94,7 @@ def covers(passed: Command, failed: Command) -> bool:
 
 
 def is_silent(command: Command) -> bool:
-    """Return True if a command, such as a build, can pass without any output that shows it."""
+    """Return True if a command, such as a build, may print nothing that shows that it passed."""
     return _kind(command) in ("build", "lint")
 
 

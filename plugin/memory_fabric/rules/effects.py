@@ -1,9 +1,9 @@
-"""The effect of a bound rule on a matching call. TELL refuses the first such call of a session,
-once; ASK asks the user; DENY refuses every call; CONTEXT only adds the rule to the context. A rule
-with the user's trust has the effect ASK if the user's recorded words forbid exactly the bound
-command, path or activity, and otherwise TELL. The user can set another effect (`evidence.effect`).
-A rule that a team's owner set asks. All other rules, parts of `When:` that the user neither typed
-nor confirmed, and all rules in unattended sessions have the effect CONTEXT.
+"""The effect of a bound rule on a matching call. TELL refuses such a call once per session. ASK
+asks the user. DENY refuses every such call. CONTEXT only adds the rule to the context. A rule with
+the user's trust has the effect ASK if the user's recorded words forbid exactly the bound command,
+path or activity, and otherwise TELL. The user can set another effect (`evidence.effect`). Rules
+that a team's owner set have the effect ASK. CONTEXT is the effect of all other rules, of parts of
+`When:` that the user neither typed nor confirmed, and of all rules in unattended sessions.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _COMMON = frozenset("npm pnpm yarn bun npx run the git sudo".split())
 
 def effect_of(record: Record, binding: Binding, settings: Settings) -> str:
     """Return TELL, ASK, DENY or CONTEXT for a rule whose `binding` matches a call."""
-    # Nobody can answer in unattended and SDK sessions; "full" in config.toml ignores this.
+    # Nobody can answer in unattended and SDK sessions; `unattended = "full"` lets rules act anyway.
     has_person = settings.attended and not settings.entrypoint.startswith(SDK)
     if not has_person and settings.capture_unattended != "full":
         return CONTEXT
@@ -71,7 +71,7 @@ def stated_effect(record: Record, binding: Binding) -> str:
 
 
 def does(record: Record, action: str) -> str:
-    """Return what a rule does if `action` is its effect, as the end of a sentence: "refuses …"."""
+    """Describe the effect `action` of a rule as the end of a sentence: "refuses each such call"."""
     required = required_by(str(record.evidence.get(WHEN) or "")) if action in EFFECTS else ()
     passed = " and ".join(map(bindings.name_of, required))
     return DOES[action] + (f", unless {passed} has passed" if passed else "")
@@ -115,7 +115,7 @@ def _plain(word: str) -> str:
 
 
 def set_by_user(record: Record, action: str, now: str) -> Record:
-    """Return the rule with the effect `action` (LIFT unbinds it). Raises BadInput if unbound."""
+    """Return a rule with effect `action`; LIFT removes its binding. Raises BadInput if unbound."""
     evidence = dict(record.evidence)
     if action == LIFT:
         when = evidence.pop(WHEN, "")

@@ -26,7 +26,7 @@ FILE_TOOLS["NotebookEdit"] = "notebook_path"
 SEVERAL_FILES = "file_paths"
 # Paths under /dev are devices, not project files, except in /dev/shm, which is a memory disk.
 _DEVICES, _MOUNTED_MEMORY = "/dev/", "/dev/shm/"
-# Programs whose arguments are targets, in any order.
+# Programs whose arguments are files or build targets; a rule matches these in any order.
 _OF_TARGETS = paths.REMOVERS | frozenset("make just task rake ninja mvn gradle".split())
 # Programs that run a file given as their first argument.
 _RUNNERS = shell.SHELLS | frozenset("python node ruby perl php tsx ts-node source .".split())
@@ -52,7 +52,7 @@ class Action(NamedTuple):
 
 
 def action_of(tool: str, arguments: dict[str, object], folder: str) -> Action:
-    """Return the commands and changed files of a tool call in a folder; none for other tools."""
+    """Return the commands and changed files of a shell or edit call in `folder`; otherwise none."""
     if tool == SHELL_TOOL:
         line = arguments.get("command")
         return of_command(line, folder) if isinstance(line, str) else Action()
@@ -184,7 +184,7 @@ def _is_program(wanted: str, call: Call, roots: Sequence[str]) -> bool:
 
 
 def _readings(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yield a command without options; for an unknown program, also without their values."""
+    """Yield a command without options; of an unknown program, also a form without option values."""
     yield programs.plain_words(words)
     if words[0] in programs.VALUE_OPTIONS:
         return
@@ -285,8 +285,8 @@ class Applied(NamedTuple):
     is_final: bool = False  # the call pushes, deploys, publishes or deletes
     first: tuple[Binding, ...] = ()
     missing: str = ""  # the required commands and activities that have not passed
-    passed: str = ""  # the id of the call in which the required ones last passed
-    is_unseen: bool = False  # it is unknown whether the required ones have passed
+    passed: str = ""  # the id of the call in which the required commands last passed
+    is_unseen: bool = False  # it is unknown whether the required commands have passed
 
 
 def load(memory: Memory, *, of_all_sessions: bool = False) -> list[BoundRule]:
@@ -328,7 +328,7 @@ def applying(rules: Sequence[BoundRule], action: Action, roots: Sequence[str]) -
 
 def _by_another(rule: BoundRule, binding: Binding, action: Action, roots: Sequence[str]) -> str:
     """Return the call that runs the bound script with another package manager. Return '' if there
-    is none, or if the rule's text mentions package managers and so is not about the script.
+    is none, or if the rule's text mentions a package manager: it is then not about the script.
     """
     if binding.kind != COMMAND or programs.as_script(binding.words) is None:
         return ""
@@ -342,7 +342,7 @@ def _by_another(rule: BoundRule, binding: Binding, action: Action, roots: Sequen
 
 
 HELD_BACK = "memory-fabric has held this call back once: "
-# Maximum lengths of a rule's text, and of the note after the user's words, which are never cut.
+# Maximum lengths of a rule's text, and of the note after the user's words. The words are not cut.
 MAX_TEXT_CHARS, CAPTION_CHARS = 400, 300
 
 

@@ -78,7 +78,7 @@ def _copied(words: Sequence[str], plain: Sequence[str]) -> Iterator[str]:
     yield f"{target}/" if is_mirror else target
     for source in sources:
         name = os.path.basename(source.rstrip("/"))
-        if not is_glob(name) and not target.startswith(source):  # `cp a a.bak` has no `a.bak/a`
+        if not is_glob(name) and not target.startswith(source):  # `cp a a.bak` makes no `a.bak/a`
             yield os.path.join(target, name)
         if words[0] == "mv":
             yield f"{source}/"
@@ -97,7 +97,7 @@ def _of_git(words: Sequence[str], plain: Sequence[str]) -> Iterator[str]:
             paths = words[words.index("--") + 1 :]
         elif not {"-b", "-B", "--orphan", "-t", "--track"}.isdisjoint(words):
             paths = ()
-        elif len(paths) == 1:  # a branch or a file
+        elif len(paths) == 1:  # a branch or a file: assume a file if its name has a dot
             paths = [path for path in paths if "." in os.path.basename(path)]
         else:
             paths = paths[1:]
@@ -138,7 +138,7 @@ def _is_in_place(words: Sequence[str]) -> bool:
 
 
 def covers(pattern: str, path: str) -> bool:
-    """Return True if a pattern matches a path or a parent folder; without `/`, at any depth."""
+    """Return True if `path` or a parent folder matches; patterns without `/` match at any depth."""
     parts = [part for part in path.split("/") if part]
     wanted = [part for part in pattern.strip("/").split("/") if part not in ("", ".")]
     if not wanted or not parts:
@@ -146,7 +146,7 @@ def covers(pattern: str, path: str) -> bool:
     if "/" not in pattern.rstrip("/"):
         names = parts[:-1] if pattern.endswith("/") else parts
         return any(is_like(wanted[0], name) for name in names)
-    # A command's path may contain wildcards for the shell, so that either side may be a pattern.
+    # The shell expands wildcards in a command's path, so path and pattern may both contain them.
     is_name = is_like if wanted[0] == "**" else _meet
     reached = {0}
     for part in parts:
@@ -162,7 +162,7 @@ def covers(pattern: str, path: str) -> bool:
 
 
 def is_like(pattern: str, name: str) -> bool:
-    """Return True if a name matches a pattern with `*` and `?`; a regex could be slow."""
+    """Return True if a name matches a pattern with `*` and `?`. No regex, as it could be slow."""
     at = start = 0
     star, mark = -1, 0
     while at < len(name):
@@ -203,7 +203,7 @@ def is_glob(text: str) -> bool:
 
 
 def _with_empty(wanted: Sequence[str], reached: set[int]) -> set[int]:
-    """Return `reached` positions in a pattern, plus those after a `**`, which may match nothing."""
+    """Return `reached` positions in a pattern and those after a `**`, which may match nothing."""
     places = set(reached)
     for at in sorted(reached):
         while at < len(wanted) and wanted[at] == "**":

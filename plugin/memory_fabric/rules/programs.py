@@ -14,7 +14,7 @@ from memory_fabric.rules import shell
 from memory_fabric.rules.shell import Call
 
 MANAGERS = ("npm", "pnpm", "yarn", "bun")
-# If (command length × length of values) exceeds this, values are appended, not inserted at `{}`.
+# If inserting values at `{}` could yield more characters than this, they are appended instead.
 MAX_FILLED = 1 << 20
 _MAX_NESTED = 8
 # Options that specify the folder in which a command works.
@@ -75,7 +75,7 @@ _SAME_PROGRAM = {a: words for words, aliases in options_in("aliases").items() fo
 
 
 def commands_of(call: Call, depth: int = 0) -> Iterator[Call]:
-    """Yield a call with a command's redirections, the simplified command, and commands it runs."""
+    """Yield redirections as a separate call, the simplified command, then the commands it runs."""
     if call.written:
         yield Call((), call.folder, call.written)
     if words := shell_words(call.words) if call.words else ():
@@ -257,7 +257,7 @@ def _lines_in(words: Sequence[str], stdin: str) -> Iterator[str]:
 
 
 def _executed(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield the commands in `find -exec`, `fd -x` and `tmux`; find's folders replace `{}`."""
+    """Yield the commands in `find -exec`, `fd -x` and `tmux`; `find`'s folders replace `{}`."""
     options = EXECUTING.get((words[0],), frozenset())
     folders = shell.operands_of_find(words) if words[0] == "find" else ()
     at = 0

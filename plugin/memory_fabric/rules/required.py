@@ -19,7 +19,7 @@ _FIXES = frozenset(("--fix", "-a", "-A"))
 
 def calls_of(line: str, folder: str) -> list[Call]:
     """Return the commands in a line, in order; wrappers and redirections precede their command."""
-    # As connectors, insert `&&` after a wrapper, and use `||` after a negated command.
+    # Join a wrapper to its command by `&&`; put `||` after a negated one: `! a && b` is `a || b`.
     calls: list[Call] = []
     for outer in shell.calls_in(line, folder):
         after = "||" if "!" in outer.raw[:2] else outer.after
@@ -31,7 +31,9 @@ def calls_of(line: str, folder: str) -> list[Call]:
 
 
 def is_gate(calls: Sequence[Call], at: int, end: int) -> bool:
-    """Return True if command `end` is reached, or the line succeeds, only if `at` has passed."""
+    """Return True if command `at` must pass for command `end` to run. If `end` is past the last
+    command, return True if command `at` must pass for the whole line to pass.
+    """
     sets = [word for c in calls[:at] if c.words[:1] == ("set",) for word in c.words[1:]]
     exits = "errexit" in sets or any("e" in word for word in sets if word[0] == "-")
     signs = [call.after for call in calls[at:end] if call.after != shell.SUBSTITUTED]

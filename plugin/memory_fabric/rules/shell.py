@@ -24,7 +24,7 @@ _HEADERS = frozenset("for select".split())
 _SETTING = frozenset("export local declare readonly typeset".split())
 _SPLIT = "\0"  # marks where the shell splits a word
 UNKNOWN = "$"
-# `Call.after` of a command in a substitution: its output is used, but its exit status is lost.
+# In `Call.after`: the command is in a substitution. Its output is used, its exit status is lost.
 SUBSTITUTED = "$("
 # Made-up file names with this prefix replace process substitutions, such as `<(ls)`.
 _FILE = "/dev/fd/text-"
@@ -148,7 +148,7 @@ class _Reader:
             pending.words.clear()
             self.is_script = True
             return pending
-        if c != ")" or not self.in_case or self.folders:  # otherwise, `)` ends a `case` pattern
+        if c != ")" or not self.in_case or self.folders:  # unless `)` ends a `case` pattern
             following = self.text[self.place + 1 : self.place + 2]
             is_double = c + following in ("&&", "||", "|&")
             self._end(pending, c + following if is_double else c)
@@ -181,7 +181,7 @@ class _Reader:
         if not words and not pending.written:
             before = self.found[-1] if self.found else None
             if sign and sign[0] in "|&" and isinstance(before, _Pending):
-                before.after = sign if before.after in ")\n;" else before.after  # as in `(a) && b`
+                before.after = sign if before.after in ")\n;" else before.after  # `&&` in `(a)&&b`
             return
         pending.folder, pending.after = self.folder, sign
         self.found.append(pending)
@@ -373,7 +373,7 @@ def printed(call: Call) -> str:
 
 
 def operands_of_find(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the folders `find` searches, with `.` and `/` replaced by its `-name` patterns."""
+    """Return the folders that `find` searches; any `-name` patterns replace `.` and `/`."""
     at = 1
     while at < len(words) and words[at][:1] not in ("-", "(", "!", ")"):
         at += 1

@@ -4,6 +4,6 @@ Without the extra, recall does not use similarity. Hooks never import this packa
 
 import os
 
-# With several threads, products of small matrices are slower: on a busy machine, up to a hundred
-# times. OpenBLAS reads this variable when numpy is loaded, and only this package loads numpy.
+# Use one thread: with several, products of small matrices are slower, on a busy machine up to a
+# hundred times. OpenBLAS reads this variable when numpy is loaded, which only this package does.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -1,5 +1,5 @@
-"""Similarity of meaning for recall, if the extra is installed; the only module that others import.
-`measure_for` costs only a few `stat` calls: numpy and the model are loaded for the first question.
+"""Similarity of meaning for recall, if the extra is installed. Other packages import only this
+module. `measure_for` costs few `stat` calls: numpy and the model are loaded for the first question.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Measure:
         return self._model
 
     def ready(self) -> bool:
-        """Load the model if needed. If this fails, store the reason in `broken`; return False."""
+        """Load the model if needed; return True if it is loaded. `broken` is the reason if not."""
         if self._model is None and not self.broken:
             try:
                 from memory_fabric.semantic.model import Model
@@ -139,7 +139,7 @@ def model_files() -> tuple[str, str]:
     raise FileNotFoundError(f"the package {MODEL_PACKAGE} holds no model that this release knows")
 
 
-# The maximum lifetime of an embedding process in seconds; the next process will continue.
+# Seconds after which an embedding process stops, even if rows remain; the next one continues.
 LIFE_S = 900.0
 NICENESS = 10
 
@@ -154,7 +154,7 @@ def main() -> int:
         if similarity_measure is None or not settings.writes:
             return 1
         model = similarity_measure.model
-        from memory_fabric.semantic.vectors import embed_all  # measure_for added numpy to sys.path
+        from memory_fabric.semantic.vectors import embed_all  # `measure_for` made numpy importable
 
         memory = Memory.open(settings)
         try:

@@ -15,7 +15,8 @@ MAX_HEADER_BYTES = 1 << 20
 # The model name stored with each vector; vectors with different names cannot be compared.
 NAME = "minilm-l6-v2/1"
 DIMENSIONS, HEADS, LAYERS = 384, 12, 6
-# Longer texts are truncated: a single vector describes them badly, and embedding takes seconds.
+# Maximum characters and tokens of a text to embed; the rest is ignored. One vector describes a long
+# text badly, and embedding it would take seconds.
 MAX_CHARS, MAX_PIECES = 1000, 128
 BATCH = 32  # how many texts are embedded at once, padded to the longest
 # Coefficients of the tanh approximation of the GELU activation function.
@@ -86,7 +87,8 @@ class Model:
         real = np.zeros((count, length), dtype=np.float32)
         for row, some in enumerate(pieces):
             ids[row, : len(some)], real[row, : len(some)] = some, 1
-        # The hidden states (texts × tokens × dimensions); `ignored` and `real` mask the padding.
+        # Hidden states: texts × tokens × dimensions. To skip padding, `ignored` is added to the
+        # attention scores, and `real` multiplies the states before they are summed.
         state = _normalized(self._words[ids] + self._places[:length], self._begun)
         ignored = (real[:, None, None, :] - 1) * np.float32(1e9)
         for layer in self._layers:

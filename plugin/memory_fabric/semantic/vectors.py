@@ -60,7 +60,7 @@ class Matrix:
     """All vectors of a database, loaded for an exact search; `refresh` loads any new vectors."""
 
     def __init__(self) -> None:
-        # The highest `seq` in the table at the last refresh, and the number of its rows.
+        # At the last refresh: the highest `seq` in the table, and the table's number of rows.
         self._last = self._count = 0
         self._kinds = np.zeros(0, dtype=np.int8)
         self._rows = np.zeros(0, dtype=np.int64)
@@ -118,8 +118,8 @@ class Matrix:
 
 # Similarities are rounded, because their last digits (and so their order) differ by machine.
 DIGITS = 4
-# The mean of the texts is subtracted from each text. Because the mean of only a few texts is too
-# similar to each of them, it includes this many zero vectors.
+# From each vector, the mean of all found vectors is subtracted. If they are few, their mean is
+# close to each of them; therefore, this many zero vectors are included in the mean.
 UNHEARD_TEXTS = 10
 
 
@@ -151,7 +151,7 @@ def stored(databases: Sequence[Database], hits: Sequence[models.Hit]) -> dict[st
 
 
 def similarities(question: Any, found: Mapping[str, Any]) -> dict[str, float]:
-    """Map each key of `found` to the similarity of its vector and a question's, from −1 to 1."""
+    """Map each key of `found` to its vector's similarity to the vector `question`, from −1 to 1."""
     if not found:
         return {}
     rows = np.stack(list(found.values()))
@@ -168,8 +168,8 @@ def _unit(rows: Any) -> Any:
 BATCH_ROWS, LAST = 64, (1 << 63) - 1
 # Only this many of the user's newest turns are embedded.
 MAX_TURNS = 20_000
-# SQL for the text to embed from a row `t`. EMBEDDED excludes observations that were copied from a
-# record, because they repeat the record's text.
+# By table: SQL for the text to embed from a row `t`, and the condition for embedding the row.
+# EMBEDDED (setup.extras) excludes observations copied from a record, which repeat its text.
 TEXTS = {RECORDS: "rtrim(t.what || ' ' || t.why)", OBSERVATIONS: "t.text", EPISODES: "t.text"}
 WHERE = {
     **EMBEDDED,
@@ -179,9 +179,8 @@ WHERE = {
 
 
 def embed_all(memory: Memory, model: Model, *, give_up_s: float) -> int:
-    """Embed all rows of this memory's databases that lack a vector; return the number of embedded
-    rows. Stop when the monotonic clock reaches `give_up_s`. Raises StoreUnavailable and OSError,
-    and TimeoutError if another process is embedding.
+    """Embed the memory's rows without a vector, until the monotonic clock reaches `give_up_s`;
+    return how many. Raises StoreUnavailable, OSError, and TimeoutError if another process embeds.
     """
     embedded = 0
     with lock(memory.settings):
@@ -212,7 +211,9 @@ def lock(settings: config.Settings) -> files.Locked:
 
 
 def _embed_some(database: Database, kind: str, model: Model, below: int) -> tuple[int, int]:
-    """Embed a batch of the newest rows with a key under `below`; return (count, lowest key)."""
+    """Embed a batch of rows without a vector, those with the highest keys less than `below`. Return
+    (number of rows, lowest key), or (0, `below`) if there are none left.
+    """
     key = KEYS[kind]
     rows = database.rows(
         f"SELECT t.{key}, {TEXTS[kind]} FROM {kind} AS t LEFT JOIN vectors AS v ON v.kind = ? "

@@ -20,13 +20,14 @@ from memory_fabric.servers import store_thread
 from memory_fabric.store import files
 
 THREADS = 4
-# Seconds to wait for an earlier event to finish; a hook process takes about as long to start.
+# Seconds to wait for an earlier event to finish. After that, the hook's own process handles its
+# event; a process takes about as long to start.
 TURN_S = 0.025
-# Timeout in seconds for reading from a hook, because a hook sends without delay.
+# Timeout in seconds for reading from a hook; it is short because a hook sends without delay.
 SAY_S = 1.0
-# A hook revokes its event SLACK_S after the event's time limit, or after MAX_LIMIT_S if earlier.
+# A hook revokes an event that takes SLACK_S more than its time limit, or MAX_LIMIT_S in all.
 SLACK_S, MAX_LIMIT_S = 0.2, 25.0
-# Minimum time limit of a prompt's event in seconds, even if its hook took longer to start.
+# A prompt's event gets at least this many seconds, even if its hook's start used up the limit.
 LEAST_S = 1.0
 MAX_HEAD_BYTES = 4 << 20
 # A transcript with more unread bytes is read in the hook's process, so that prompts need not wait.
@@ -69,7 +70,7 @@ class Live:
             self._say(f"hooks are not answered here: {error}")
 
     def warm(self) -> None:
-        """Start a thread, only once, that handles sample events to load the code for real ones."""
+        """If listening, start a thread, only once, that loads code by handling sample events."""
         if self._socket is not None and self._warming.acquire(blocking=False):
             _start(self._rehearse, "live-warm")
 
@@ -246,7 +247,7 @@ class Live:
             return
 
         def is_revoked() -> bool:
-            """Return True if the hook has cancelled this event, which a killed hook does not do."""
+            """Return True if the hook has cancelled this event; a killed hook cancels nothing."""
             try:
                 return connection.recv(1, _socket.MSG_PEEK) == live_client.REVOKED
             except OSError:
@@ -312,7 +313,7 @@ def _event(data: bytes, environ: Mapping[str, str]) -> events.Event | None:
 
 
 def _heard(connection: _socket.socket, reply: bytes) -> bytes:
-    """Send the reply; return the hook's answer, UNHEARD if the hook ended. Raises TimeoutError."""
+    """Send the hook a reply; return its answer, or UNHEARD if it ended. Raises TimeoutError."""
     try:
         connection.sendall(reply)
     except ConnectionError:

@@ -25,21 +25,21 @@ Job = JobOf[Any]
 Done = Callable[[Any, BaseException | None], object]
 # Seconds after the last call until changes are written to the other tiers (such as MEMORY.md).
 IDLE_S = 1.0
-# Seconds from a change until other tiers are written (LATEST_S), or a graph file that other
-# programs read (MIRROR_S). If the last write took longer than that, its duration is used instead.
+# Changes are written to other tiers after at most LATEST_S seconds, or MIRROR_S for a graph file
+# that other programs read. If the last write took longer, the limit is its duration.
 LATEST_S, MIRROR_S = 5.0, 0.5
 # Seconds until another attempt to write a file that could not be written.
 RETRY_S = 5.0
-# `Wanted` tests whether a job is still needed. An `Item`: job, whether it writes, callback, test.
+# `Wanted` returns True while a job is needed. An `Item` is (job, whether it writes, done, wanted).
 Wanted = Callable[[], bool] | None
 Item = tuple[Job, bool, Done, Wanted]
 
 
 class StoreThread:
-    """A thread that owns the memory and runs queued jobs; it opens the memory for the first job, or
-    in `begin`. `check` runs before each job, which fails if `check` raises an error. If
-    `moved(memory)` returns True, the memory is reopened. `answers_one` is for a process that
-    handles one request at a time: each read runs at once, in the calling thread.
+    """A thread that owns the memory and runs queued jobs. It opens the memory for the first job, or
+    in `begin`. `check` is called before each job; if it raises an error, the job fails. If
+    `moved(memory)` returns True, the memory is reopened. Set `answers_one` in a process that
+    handles one request at a time, to run each read at once in the calling thread.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class StoreThread:
         self._answers_one = answers_one
         self._memory: Memory | None = None
         self._changed = False
-        # Monotonic times to write tiers such as MEMORY.md, and to check a mirrored graph file.
+        # Monotonic times at which to write files like MEMORY.md, and check a mirrored graph file.
         self._due_at: float | None = None
         self._look_at: float | None = None
         self._flush_took_s = 0.0
@@ -70,7 +70,7 @@ class StoreThread:
         self.submit(lambda _: None, lambda *_: None)
 
     def submit(self, job: Job, done: Done, *, changes: bool = False, wanted: Wanted = None) -> None:
-        """If still `wanted()`, run `job(memory)` in the thread, then call `done(value, error)`."""
+        """Queue `job(memory)` and then `done(value, error)`; skip both if no longer `wanted()`."""
         self._items.put((job, changes, done, wanted))
 
     async def ask(self, job: JobOf[T], *, changes: bool = False, at_once: bool = True) -> T:
@@ -131,7 +131,7 @@ class StoreThread:
             self._memory.close()
 
     def _next(self) -> Item | None:
-        """Return the next job, None at the end. Meanwhile, write files like MEMORY.md if due."""
+        """Return the next job, None at the end. Write files like MEMORY.md first, if due."""
         while (wait_s := self._wait_s()) is not None:
             if wait_s > 0:
                 try:
@@ -206,7 +206,7 @@ class StoreThread:
 def settle() -> None:
     """Exempt the existing objects from garbage collection, and run the collector less often."""
     gc.freeze()
-    gc.set_threshold(20_000)  # a call creates some thousand objects; the default 700 is too low
+    gc.set_threshold(20_000)  # default 700: too low, as a call creates several thousand objects
     gc.enable()
 
 

@@ -24,11 +24,11 @@ from memory_fabric.store.files import Locked, names_in
 
 UNFINISHED = "unfinished-"
 SEMANTIC = "semantic"
-# The embedding process's lock file; its modification time is when the process was last started.
+# The embedding process's lock file in the home; its modification time is that of the last start.
 LOCK = "embedding.lock"
 # Minimum seconds between two starts, because loading the model takes half a second of CPU time.
 EVERY_S = 30.0
-# By table: an SQL condition for the rows (`t`) to embed; in KEYS, the name of their key column.
+# For each table, EMBEDDED has the SQL condition for rows `t` to embed, and KEYS has the key column.
 EMBEDDED = {
     "records": "t.status = 'active'",
     "observations": "t.record = ''",

@@ -4,8 +4,8 @@
     extras.install ─▶ fetch()
 
 Only the wheels in a lock file are installed, each verified by its hash: no package's code is run,
-and no other package is added. pip and uv read the user's configuration files. They also get the
-environment variables for access to an index, unless the project's .claude/settings*.json set them.
+and no other package is added. pip and uv read the user's configuration files. They get their
+environment variables for index access, except any that the project's .claude/settings*.json set.
 """
 
 import json
@@ -77,7 +77,7 @@ def install(data_dir: str, plugin_root: str, lock: int) -> None:
     if not environment:
         return
     for path in packages.half_installed(data_dir):
-        # This was left by a killed installer: no other can be running, as this one has the lock.
+        # A killed installer left it: no other installer is running, as this process has the lock.
         shutil.rmtree(path, ignore_errors=True)
     base = packages.base_interpreter()
     try:
@@ -92,7 +92,7 @@ def install(data_dir: str, plugin_root: str, lock: int) -> None:
             scratch = os.path.join(environment, "pip")
             fetch(requirements, tools, prepare, scratch, python=packages.python_in(environment))
         if hasattr(os, "sync"):
-            os.sync()  # before the marker, the packages must be on the disk
+            os.sync()  # the packages must be on the disk before the marker is written
         _write(os.path.join(environment, MARKER), f"{base}\n", beside=f"{MARKER}.new")
     except (OSError, InstallationFailed) as error:
         shutil.rmtree(environment, ignore_errors=True)
@@ -222,7 +222,7 @@ def tool_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _set_by_project(environ: Mapping[str, str]) -> set[str]:
-    """Return the variables that the project's .claude settings set; all if they are unreadable."""
+    """Return variables that the project's .claude settings set; if unreadable, all variables."""
     names: set[str] = set()
     project = _project(environ)
     for file in ("settings.json", "settings.local.json") if project else ():
@@ -253,7 +253,7 @@ def _project(environ: Mapping[str, str]) -> str:
 
 
 def _folders(environ: Mapping[str, str]) -> list[str]:
-    """Return the folders to search for programs: absolute ones of PATH, outside the project."""
+    """Return the program search path: PATH and ~/.local/bin without relative or project folders."""
     project = _project(environ)
     entries = [*environ.get("PATH", "").split(os.pathsep), os.path.expanduser("~/.local/bin")]
     return [
@@ -292,7 +292,7 @@ def _private(path: str, flags: int) -> int:
 
 
 def main(data_dir: str, plugin_root: str, lock: str) -> None:
-    """Detach from the session and install; `lock` is an inherited descriptor or TAKES_IT."""
+    """Detach and install; `lock` is the inherited lock's descriptor, or TAKES_IT to acquire it."""
     handle = int(lock)
     if handle == packages.TAKES_IT:
         for _ in range(20):  # the process that started this one may still have the lock

@@ -8,11 +8,11 @@ The marker `.complete` is written after all other files have reached the disk. A
 without the marker is left over from a failed attempt; the next installation deletes it.
 
 The process that starts the installer acquires `install.lock` without waiting. The installer, pip
-and uv inherit it; it is released when the last of them ends. On Windows, the installer acquires it
-(TAKES_IT).
+and uv inherit it; it is released when the last of them ends. On Windows, the argument TAKES_IT
+tells the installer to acquire the lock itself.
 
 bin/memory-fabric runs this file as a script with the bare interpreter (`python -I -S packages.py
---run`), so modules other than `os` and `sys` are imported late.
+--run`), so modules other than `os` and `sys` are imported only when needed, which is also faster.
 """
 
 import os
@@ -79,7 +79,7 @@ def wait(data_dir: str, plugin_root: str, timeout_s: float, *, insist: bool = Fa
         python = environment_python(data_dir, plugin_root)
         if python is not None:
             return python
-        # With `insist`, the first attempt is made even if an installation has just failed.
+        # With `insist`, one installation is started even after a recent failure, but no second one.
         child = _start_and_reap(data_dir, plugin_root, insist=insist)
         insist = insist and child <= 0
         if child == NOT_STARTED:
@@ -105,7 +105,7 @@ def last_error(data_dir: str) -> str:
 
 
 def half_installed(data_dir: str) -> list[str]:
-    """Return the incomplete environments, even if one is being installed at the moment."""
+    """Return the incomplete environments, including one that is being installed at the moment."""
     try:
         names = sorted(os.listdir(data_dir))
     except OSError:
@@ -120,7 +120,7 @@ def remembered_file(data_dir: str) -> str:
 
 
 def folder_of(kind: str, data_dir: str, plugin_root: str) -> str:
-    """Return the folder of these packages for this Python; '' if there is no lock file.
+    """Return the folder for packages of this kind and this Python; '' if there is no lock file.
 
     `kind` is "env" (the command line's environment) or the name of an extra.
     """
@@ -151,7 +151,7 @@ def lock_file(kind: str, plugin_root: str) -> str:
 
 
 def _start(data_dir: str, plugin_root: str, *, insist: bool) -> int:
-    """Start the installer if due; return its first process's id, NOT_STARTED or ANOTHER_RUNS."""
+    """Start the installer if due; return its pid (it then forks), NOT_STARTED or ANOTHER_RUNS."""
     if not _is_due(data_dir, plugin_root, insist):
         return NOT_STARTED
     try:
@@ -255,7 +255,7 @@ def _is_due(data_dir: str, plugin_root: str, insist: bool) -> bool:
 
 
 def run(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
-    """Replace this process by the command line, which needs the packages; return 1 on failure."""
+    """Replace this process with the command line once its packages exist; return 1 on failure."""
     data_dir = environ.get("CLAUDE_PLUGIN_DATA", "")
     plugin_root = environ.get("CLAUDE_PLUGIN_ROOT", "")
     stated = environ.get("MEMORY_FABRIC_PYTHON", "")
@@ -304,7 +304,7 @@ def _awaited(data_dir: str, plugin_root: str) -> str | None:
         _say(f"installing the packages of the commands, once ({size}) ...")
     python = wait(data_dir, plugin_root, COMMAND_WAIT_S, insist=True)
     if python is None:
-        reason = last_error(data_dir)  # read before is_running(): a failed installer may still run
+        reason = last_error(data_dir)  # a failed installer may still run, so read its error first
         if not reason and is_running(data_dir):
             _say(f"not ready after {COMMAND_WAIT_S} s; it continues, try again in a minute.")
         else:
@@ -328,7 +328,7 @@ def hold(environment: str) -> None:
         file_lock.take(marker, shared=True)
         os.set_inheritable(marker, True)
     except OSError:
-        return  # it is being deleted, so starting its Python will fail
+        return  # it is being deleted: starting its Python will fail, with a message
 
 
 def held(environment: str) -> bool:
@@ -348,7 +348,7 @@ def held(environment: str) -> bool:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run this file for bin/memory-fabric; `arguments` are `--run` and the program's arguments."""
+    """Call `run` with the arguments after `--run`, for bin/memory-fabric; return the exit code."""
     sys.path.append(SOURCE)
     if arguments[:1] == ["--run"]:
         try:

@@ -40,7 +40,7 @@ class Mirror(Protocol):
 
 
 class BaseMemory:
-    """The databases of one project and one user; `failures` lists the errors that occurred."""
+    """The databases of one project and one user. `failures` collects messages of caught errors."""
 
     def __init__(self, settings: Settings, project: Project | None, *, repair: bool) -> None:
         self.settings, self.project = settings, project
@@ -52,7 +52,7 @@ class BaseMemory:
         self.batch = ""
         # A callback that receives (steps done, steps in total) while a database is rebuilt.
         self.progress: Callable[[int, int], object] | None = None
-        # The home folder and project id for which `memory-fabric off` and `on` switch memory.
+        # Home and project id whose `memory-fabric off` and `on` switches apply to this memory.
         self.switched_by = (settings.home, project.id if project else "")
         # The domains that this memory shows; None means all domains.
         self.domains: tuple[str, ...] | None = None
@@ -61,7 +61,7 @@ class BaseMemory:
 
     @property
     def whole(self) -> BaseMemory:
-        """Return the memory with all domains: the one behind this view, or this memory itself."""
+        """Return the unrestricted memory if this is a view of some domains, else this memory."""
         return self
 
     def path_of(self, kind: str) -> str:
@@ -88,7 +88,7 @@ class BaseMemory:
             return database
         if database is not None:
             del self._open[kind]
-            # If only the file was removed or replaced, append its last operations to the journal.
+            # If the file was removed or replaced, but not its folder, journal its last operations.
             if not database.is_current() and os.path.isdir(os.path.dirname(database.path)):
                 from memory_fabric.store import journal  # imported only if a file was removed
 
@@ -169,7 +169,9 @@ class BaseMemory:
     def operation(
         self, kind: str, payload: Payload, by: Provenance, store: str = KINDS[0], stamp: bool = True
     ) -> Operation:
-        """Build a sanitised operation; `stamp` fills gaps in `by`. Raises StoreUnavailable."""
+        """Build a sanitised operation; `stamp` adds to `by` the time, author, origin and session
+        that it lacks. Raises StoreUnavailable if memory is switched off.
+        """
         if not self.settings.writes:
             raise switches.off_error(self.settings)
         from memory_fabric.store import write  # imported late: recall writes nothing
@@ -218,7 +220,7 @@ class BaseMemory:
     def _rebuilt(self, path: str, kind: str) -> Database:
         from memory_fabric.store.upkeep import repair  # imported only if a file is damaged
 
-        # no time limit, because an interrupted rebuild would be repeated every time
+        # Ignore the event's time limit: it would interrupt the rebuild, and later attempts, too.
         with deadline.running(deadline.Deadline()):
             database, sentence = repair.rebuild(path, kind, self.journal_of(kind), self.progress)
         if sentence:
@@ -241,7 +243,7 @@ class BaseMemory:
             from memory_fabric.store.home import signing
 
             self.fail(f"graph ({operation.store}): {error}")
-            if write.is_local(operation):  # only for this session, which the queue might outlive
+            if write.is_local(operation):  # not queued, because it must not outlive the session
                 raise
             # If the disk of the home folder is full, the project's disk may still have space.
             folders = [self.queue_folder(kind) for kind in (operation.store, "user", "project")]

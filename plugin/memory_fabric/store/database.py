@@ -27,7 +27,7 @@ PROOF = "proof"
 STEPS_PER_CHECK = 5000
 # The suffix of a file that marks a database as damaged; the next writer checks that database.
 SUSPECT = ".suspect"
-# Setting a new file's journal mode is retried for this many seconds; SQLite does not retry it.
+# Seconds to retry setting a new file's journal mode: SQLite does not wait if the file is locked.
 SWITCH_S = 2.0
 
 _BUSY, _CORRUPT = ("SQLITE_BUSY", "SQLITE_LOCKED"), ("SQLITE_CORRUPT", "SQLITE_NOTADB")
@@ -62,14 +62,14 @@ class Database:
         # The reason why the database is read-only for now; the next use tries to open it again.
         self.stopgap = ""
         self.synchronous = ""
-        # True while commits need not be durable, because a later commit of the same work will be.
+        # True during work whose last commit is durable, so that earlier commits need not be.
         self.waits_for_last = False
-        # A cache of the whole graph, with the file's state when it was read (graph.read_if_small).
+        # A cache for `graph.read_if_small`: the data's version, and the graph (None if too large).
         self.kept: tuple[tuple[int, int], Graph | None] | None = None
         # True if transactions poll for the write lock instead of using SQLite's timeout.
         self.prioritized = False
         self.busy_ms = -1
-        # For `commit_held`: if commits are postponed, how many so far, and if any must be durable.
+        # For `commit_held`: True if commits are postponed, how many, True if one must be durable.
         self.held, self.held_parts, self.held_durable = False, 0, False
         self._file = _identity(path)
 
@@ -125,7 +125,7 @@ class Database:
             connection.execute("DELETE FROM meta WHERE key = ?", (PROOF,))
 
     def commit_held(self, mark: str, value: str) -> None:
-        """Commit the event's held changes, and set `mark` in `meta`. Raises StoreUnavailable."""
+        """Commit an event's postponed changes and its `mark` in `meta`. Raises StoreUnavailable."""
         connection, durable = self.connection, self.held_durable
         self.held_parts, self.held_durable = 0, False
         if not connection.in_transaction:  # SQLite rolled all changes back after an error
@@ -179,7 +179,7 @@ class Transaction:
                 deadline.current().check("a change")
                 connection.execute("SAVEPOINT part")
                 return connection
-            # With a write-ahead log, `synchronous = NORMAL` suffices for changes that may get lost.
+            # In WAL mode, `synchronous = NORMAL` is enough if a power failure may undo the changes.
             level = "FULL" if self.durable else "NORMAL"
             if self.database.synchronous != level:
                 (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
@@ -256,9 +256,9 @@ class Transaction:
 
 
 def open_database(path: str, kind: str, *, create: bool, busy_ms: int = BUSY_MS) -> Database | None:
-    """Open a database and migrate it to the latest schema; if it is missing, `create` it or return
-    None. The current deadline interrupts queries, but no migration. While the user waits for a hook
-    (`hurried`), an old schema raises StoreUnavailable. Raises StoreUnavailable, DeadlinePassed.
+    """Open a database and migrate it to the latest schema. If the file is missing, return None, or
+    create it with `create`. The deadline interrupts queries, not migrations; if it is `hurried`,
+    because the user waits, an old schema is an error. Raises StoreUnavailable, DeadlinePassed.
     """
     if not os.path.exists(path):
         if not create:
@@ -341,7 +341,7 @@ def mark_suspect(path: str) -> None:
     try:
         os.close(os.open(path + SUSPECT, os.O_CREAT | os.O_WRONLY, 0o600))
     except OSError:
-        return  # read-only folder: a process that can repair the file finds the damage itself
+        return  # read-only folder; whoever can repair the file finds the damage without the mark
 
 
 def is_suspect(path: str) -> bool:
@@ -350,14 +350,14 @@ def is_suspect(path: str) -> bool:
 
 
 def translated(path: str, error: sqlite3.Error | OSError) -> StoreUnavailable | DeadlinePassed:
-    """Convert a SQLite or disk error to this package's. Raises KeyboardInterrupt after Ctrl-C."""
+    """Convert a SQLite or disk error to our own error. Raises KeyboardInterrupt after Ctrl-C."""
     name, limit = getattr(error, "sqlite_errorname", "") or "", deadline.current()
     if name.startswith("SQLITE_INTERRUPT"):
         if not limit.is_limited:
             raise KeyboardInterrupt
         return DeadlinePassed("The time for this event was over.")
     if name.startswith(_BUSY) and limit.is_limited:
-        limit.lock_s = 0.0  # an event waits for a lock only once
+        limit.lock_s = 0.0  # the event must not wait for a lock again
     for beginnings, kind, sentence, remedy in _ERRORS:
         if name.startswith(beginnings):
             return kind(path, sentence.format(path=path, error=error), remedy=remedy)
@@ -445,7 +445,7 @@ def _choose_journal(connection: sqlite3.Connection) -> None:
             connection.execute("PRAGMA journal_mode = WAL").fetchone()
             return
         except sqlite3.OperationalError as error:
-            # If two processes create the file at once, this may fail, because SQLite does not wait.
+            # If another process creates the file too, SQLite fails instead of waiting: retry.
             if "locked" not in str(error) or time.monotonic() > give_up:
                 raise
             time.sleep(0.005)

@@ -1,8 +1,8 @@
 """Files other than databases: locks, atomic replacement, owner-only modes, tolerant reading.
 
 A path may come from a cloned repository, and be a link or a pipe. Therefore only regular files are
-opened, opening never blocks, and every reader has a size limit. Locks use the same system calls as
-the filelock package, so that hooks and server exclude each other.
+opened, opening never blocks, and every reader has a size limit. The locks of hooks and server
+exclude each other, and those of the package filelock, which uses the same system calls.
 """
 
 from __future__ import annotations
@@ -299,9 +299,9 @@ def write_atomic(
 ) -> bool:
     """Replace the file's content atomically and keep its mode; return True if it was replaced. A
     link to a regular file of the same user is followed, because users link their settings. Large
-    content may be passed as an iterable. `still` is called with the path of the old file; if it
-    returns False, the old file is kept. If not `durable`, a power failure may undo the replacement.
-    Raises NotRegular, OSError.
+    content may be passed as an iterable. `still` receives the old file's path; if it returns False,
+    for example because the file has changed, the old file is kept. If not `durable`, a power
+    failure may undo the replacement. Raises NotRegular, OSError.
     """
     target, own_mode = _replaceable(path)
     make_folder(os.path.dirname(target))
@@ -327,9 +327,9 @@ def write_atomic(
                 is_replaced = still(beside)
             finally:
                 if not is_replaced:
-                    # Another program changed the file after the check: restore its version.
+                    # Another program changed the file after the first check: restore that version.
                     _swap(beside, target)
-                    if stamp(beside) != ours:  # it wrote once more: keep its newest version
+                    if stamp(beside) != ours:  # the program wrote again: keep its newest version
                         _swap(beside, target)
             remove(beside)
             return is_replaced
@@ -428,7 +428,7 @@ def opened(path: str, flags: int) -> int:
 
 
 def skip_line(stream: BinaryIO) -> None:
-    """Read and discard the remaining bytes of the line, in chunks of limited size."""
+    """Read and discard the rest of a line whose beginning was read, in chunks of limited size."""
     while (part := stream.readline(CHUNK_BYTES)) and not part.endswith(b"\n"):
         continue
 

@@ -55,7 +55,7 @@ def prepare_folder(folder: str) -> None:
     """Create the folder if it is missing, with a `.gitignore` that hides its content from git."""
     client_folder = os.path.dirname(folder)
     if os.path.basename(client_folder) == ".claude":
-        # `.claude` belongs to the client, and other users may read it
+        # `.claude` belongs to the client, so create it with a mode that lets other users read it.
         files.make_folder(client_folder, 0o755)
     files.make_folder(folder)
     ignore = os.path.join(folder, ".gitignore")
@@ -109,10 +109,10 @@ def is_ours(name: str) -> bool:
 
 
 def drain(folder: str, key: bytes, apply: Callable[[Operation], object]) -> int:
-    """Apply the queued operations and return their count; each is removed from the queue after its
-    commit. Only lines with this home's signature are applied, because a repository may contain a
-    queue by anyone. Other lines, and operations that raise NotFound or BadInput, are moved to
-    `graph-queue.bad.jsonl`; a large file without any signed line is moved as a whole. Other errors
+    """Apply the queued operations and return their count. An operation leaves the queue only after
+    its commit. Only lines with this home's signature are applied, because a repository may contain
+    a queue by anyone. Other lines, and operations that raise NotFound or BadInput, are moved to
+    `graph-queue.bad.jsonl`. A large file without any signed line is moved as a whole. Other errors
     propagate, and the remaining operations stay queued. Does nothing while another process drains.
     """
     applied = 0
@@ -139,10 +139,10 @@ def has_unexported(db: Database) -> bool:
 def export(
     db: Database, journal_path: str, folder: str, on_decisions: Note = None, *, words: bool = True
 ) -> int:
-    """Append the operations that operations.jsonl lacks to it, and return their count. Append the
-    current state of each changed record to decisions.jsonl in `folder`, and pass these lines to
-    `on_decisions`. Without `words`, omit quotations, because git shares the file. A crash may write
-    lines twice, but readers use only the last line of each id.
+    """Append to operations.jsonl (`journal_path`) the operations that it lacks, and return their
+    count. Append the current state of each changed record to decisions.jsonl in `folder`, and pass
+    these lines to `on_decisions`. Without `words`, leave out quotations, because git shares
+    decisions.jsonl. A crash may write lines twice, but readers use only the last line of each id.
     """
     total = 0
     unexported = f"{_OPERATIONS} WHERE journaled = 0 ORDER BY seq LIMIT ?"
@@ -173,7 +173,7 @@ def rescue(db: Database, operations_path: str) -> None:
 
 
 def without_words(line: Payload) -> Json:
-    """Return a record's line without quotations, but keep the user's if it may be shared."""
+    """Return a record's line without quotations; keep the user's quotation if it may be shared."""
     evidence = line.get("evidence")
     if not isinstance(evidence, dict) or WORDS.isdisjoint(evidence):
         return dict(line)
@@ -185,8 +185,9 @@ def without_words(line: Payload) -> Json:
 def restore(
     db: Database, operations_path: str, folder: str, journals: Sequence[str], *, words: bool = True
 ) -> int:
-    """Append the records that are in none of the `journals` to decisions.jsonl in `folder`; write a
-    lost operations.jsonl again. Return the count of lines. Raises OSError, StoreUnavailable.
+    """Append the records that are in none of the `journals` to decisions.jsonl in `folder`, with
+    quotations only if `words`; write a lost operations.jsonl again. Return the line count. Raises
+    OSError, StoreUnavailable.
     """
     missing = [r for id_ in missing_records(db, journals) for r in _own_records(db.connection, id_)]
     if missing:
@@ -238,12 +239,12 @@ def _decisions(c: Connection, row: tuple[Any, ...], line: Payload) -> list[dict[
         elif step["payload"].get("told"):
             continue  # the record was read from this journal
         elif step["kind"] in ("remember", "put_record"):
-            # If this repeats an earlier record, the earlier one changed: its id is in the inverse.
+            # A repetition changes the earlier record, so also write the records in the inverse.
             own = step["payload"]["record"].get("id", "")
             before = [record["id"] for record in put] if step is line else []
             for id_ in dict.fromkeys([*before, own]):
                 lines += map(records.as_object, _own_records(c, id_))
-            # Journals contain no candidates: for readers, a record that became one is forgotten.
+            # Journals contain no candidates, so mark a record that became a candidate as forgotten.
             if step["payload"]["record"].get("status") == "candidate" and own in own_active:
                 lines.append({"id": own, "forgotten": True, "at": at})
     # Also write the current state of records that were superseded, or are current again.
@@ -272,7 +273,7 @@ def _apply_file(path: str, key: bytes, apply: Callable[[Operation], object]) -> 
     refused: list[dict[str, Any]] = []
     try:
         for raw in waiting:
-            current = raw  # if applying it fails, the line stays in the queue
+            current = raw  # the line to keep in the queue if an error occurs before it is done
             deadline.current().check("all that waits")
             line = _text_of(raw)
             value = files.parsed(line) or {}

@@ -58,7 +58,7 @@ class Memory(BaseMemory):
 
     @property
     def whole(self) -> Memory:
-        """Return the memory that this view restricts to some domains, or else this memory."""
+        """Return the unrestricted memory: this one, or for a view, the memory that it restricts."""
         return self
 
     def follow_switches(self) -> None:
@@ -96,7 +96,7 @@ class Memory(BaseMemory):
         return [Reader(database) for database in self.databases()]
 
     def limited_to(self, domains: Sequence[str]) -> Memory | None:
-        """Return a special view of these domains; None if the view of `scoped_memory` will do."""
+        """Return this type's own view of these domains, or None to use a `ScopedMemory` instead."""
         return None
 
     def remember(
@@ -108,10 +108,10 @@ class Memory(BaseMemory):
         echo: bool = False,
         at: str = "",
     ) -> Record | None:
-        """Store a record and return it. If it repeats a stored record, return that record; if its
-        confidence is too low, return None. Records in `supersedes` are superseded, if
-        `models.may_close` permits. With `echo`, a repetition is not counted. `at` is the time of
-        the statement if it was made in an old session. Raises StoreUnavailable.
+        """Store a record and return it, or the stored record that it repeats. Return None if its
+        confidence is too low, or if it was forgotten before. Supersede the records with the ids
+        `supersedes`, if `models.may_close` permits. With `echo`, a repetition is not counted as a
+        new statement. `at` is the time of a statement from an old session. Raises StoreUnavailable.
         """
         if record.confidence < CANDIDATE_FROM:
             return None
@@ -259,7 +259,7 @@ def release(folder: str) -> None:
 
 
 def begun_by(nonce: str) -> type[Memory]:
-    """Return a Memory type whose `open` raises EventRevoked if the event `nonce` was answered."""
+    """Return a Memory type whose `open` raises EventRevoked if a server answered event `nonce`."""
     answered = f"SELECT 1 FROM meta WHERE key GLOB '{ANSWERED}*' AND value GLOB '* ' || ?"
 
     class BegunMemory(Memory):

@@ -23,7 +23,7 @@ _BODY = (
     "alternatives constraints tradeoffs outcome category generalizable project author origin "
     "valid_from evidence"
 ).split()
-# Keys of `evidence` whose values are also searched: additional words, and symptoms of a failure.
+# Keys of `evidence` whose values are searched: `also` has more words, the others error symptoms.
 FOUND_BY = ("also", "error", "symptom")
 MAX_KEY_CHARS = 400
 # The number of records per query or transaction, so that other processes wait 0.2 s at most.
@@ -119,7 +119,7 @@ def sightings_of(databases: Iterable[Database], ids: Sequence[str]) -> dict[str,
 def about(
     db: Database, match: str, types: Sequence[str], limit: int, *, candidates: bool = False
 ) -> list[Record]:
-    """Return matching current records, best first: up to `limit` of this user, then of others."""
+    """Return matching current records: this user's `limit` best, then others' `limit` best."""
     active = "('active', 'candidate')" if candidates else "('active')"
     rows: list[tuple[Any, ...]] = []
     for sign in ("<>", "="):
@@ -136,7 +136,7 @@ def about(
 
 
 def newest_fixes(databases: Iterable[Database], session: str, limit: int) -> list[Record]:
-    """Return each database's newest current fixes, with only the fields for matching errors."""
+    """Return the newest current fixes per database, with only the fields needed to match errors."""
     query = (
         "SELECT id, what, trust, session, created_at, json_extract(body, '$.evidence'), "
         "json_extract(body, '$.entities') FROM records WHERE type = 'solution' "

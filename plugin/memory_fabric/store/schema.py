@@ -1,5 +1,5 @@
 """The database schema: schema.sql and migration steps. Databases of all released versions must open
-without loss (docs/decisions/0061), so released steps are not edited and OLDEST is never raised.
+without loss (docs/decisions/0061): never edit a released step or drop a version by raising OLDEST.
 """
 
 import os
@@ -10,13 +10,13 @@ LATEST, OLDEST = 10, 8
 STEPS: dict[int, tuple[str, ...]] = {
     # Adds the origin of each prompt; existing prompts count as typed.
     9: ("ALTER TABLE prompts ADD COLUMN origin TEXT NOT NULL DEFAULT 'typed'",),
-    # Renames the column that tells if a shown item was followed, and clears its estimated values.
+    # Renames `used` to `followed` (did the model follow a shown item?); clears the old estimates.
     10: (
         "ALTER TABLE told RENAME COLUMN used TO followed",
         "UPDATE told SET followed = NULL, judged_at = ''",
     ),
 }
-# The key in `meta` for the name of the team space to whose log the database is linked.
+# The key in `meta` for the name of the team's shared log (space) with which the database syncs.
 TEAM_SPACE = "team space"
 # SQL conditions for current records (neither ended nor superseded), and for active current records.
 CURRENT = "superseded_by = '' AND valid_to = ''"

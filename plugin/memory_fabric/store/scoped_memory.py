@@ -2,7 +2,7 @@
 
 Temporary SQL views shadow the tables of the same names, so no query can omit the domain condition.
 The views are read-only; changes use a separate connection. Full-text tables return only row ids. A
-session's injections, tasks and memory block have no domain, but only that session reads them.
+session's data (memories shown, tasks, memory block) has no domain; no other session reads it.
 """
 
 import sqlite3
@@ -18,9 +18,9 @@ from memory_fabric.store.queries.graph import existing
 # The maximum number of scoped views of a memory that stay open; each has its own connections.
 MAX_SCOPED = 8
 _ROWS = "SELECT * FROM main.{table} AS t WHERE t.domain {these}"
-# Domains share entities. An entity is visible if a visible domain created it, or has an observation
-# or relation of it. Its own times could reveal other domains, so they are computed from visible
-# rows. `extra` repeats the aliases, so it is empty wherever aliases are hidden.
+# Domains share entities. An entity is visible if it was created in a visible domain, or has a
+# visible observation or relation. Its stored times could reveal other domains, so the view computes
+# times from visible rows. `extra` repeats the aliases, so it is empty in views that hide aliases.
 _ENTITIES = """
 SELECT t.id, t.name, t.key, t.type, {extra} AS extra,
     CASE WHEN t.domain {these} THEN t.domain ELSE {first} END AS domain,
@@ -46,8 +46,9 @@ _EARLIEST = """(SELECT min(s.created_at) FROM (
 # An alias has no domain. A memory limited to some domains therefore uses this view, which shows
 # none; a memory that only hides isolated domains reads the table itself and shows all aliases.
 _ALIASES = "SELECT t.key, t.alias, t.entity FROM main.aliases AS t WHERE 0"
-# An operation is visible if its own domain and those of all its rows are visible. The steps of an
-# undo have no domains, so all operations that it undid, even indirectly, must be visible, too.
+# An operation is visible if its domain and those of all its rows are. The changes that an undo
+# makes state no domain, so the undone operation must be visible, too. If that is itself an undo, so
+# must be the operation that it undid, and so on.
 _OPERATIONS = """
 SELECT t.* FROM main.operations AS t WHERE {own} AND (t.kind <> 'undo' OR (
     EXISTS (SELECT 1 FROM main.operations AS u
@@ -63,7 +64,7 @@ SELECT t.* FROM main.operations AS t WHERE {own} AND (t.kind <> 'undo' OR (
 _OWN = """coalesce(json_extract({t}.provenance, '$.domain'), '') {these}
     AND NOT EXISTS (SELECT 1 FROM json_tree({t}.payload) AS j WHERE {foreign})
     AND NOT EXISTS (SELECT 1 FROM json_tree({t}.inverse) AS j WHERE {foreign})"""
-# SQL condition: a JSON node names an invisible domain, or has aliases, whose domain is unknown.
+# SQL: the JSON node `j` names an invisible domain or lists aliases, whose domain is not recorded.
 _FOREIGN = """(j.key = 'domain' AND j.type = 'text' AND NOT j.value {these})
     OR ({names} AND j.key = 'aliases' AND j.type = 'array'
         AND json_type(j.value, '$[0]') = 'array')"""
@@ -99,7 +100,7 @@ def _scoped(whole: Memory, domains: Sequence[str], *, hidden: bool) -> Memory:
     names = tuple(sorted(set(domains)))
     key = (hidden, names)
     scoped = whole.scoped.pop(key, None) or ScopedMemory(whole, names, hidden=hidden)
-    # Switches and settings may have changed since the view was created.
+    # Copy the current settings: config.toml or a switch (`memory-fabric off`) may have changed.
     scoped.settings = whole.settings
     whole.scoped[key] = scoped
     while len(whole.scoped) > MAX_SCOPED:

@@ -31,15 +31,15 @@ def cleaned(payload: Payload) -> Json:
 
 
 def cleaned_provenance(by: Provenance) -> Provenance:
-    """Return the provenance without secrets, in valid UTF-8, because clients supply its names."""
+    """Return the provenance without secrets, in valid UTF-8, because clients supply some fields."""
     return Provenance(*(encodable(without_secrets(part)) for part in by))
 
 
 def apply(db: Database, operation: Operation, *, is_new: bool = False) -> Json:
     """Apply an operation durably and return its result; an id is applied only once. An operation
     that changes nothing, such as storing a known record again, is not logged. A deletion without
-    effect is logged if it comes from a journal (not `is_new`): its known id then keeps it from
-    deleting newer rows when the journal is read again. Returns `{"applied_before": True}` for a
+    effect, however, is logged if it comes from a journal (not `is_new`): when the journal is read
+    again, its id is known, so it cannot delete newer rows. Returns `{"applied_before": True}` for a
     known id. Raises NotFound, BadInput or StoreUnavailable, after which nothing has changed.
     """
     return apply_all(db, (operation,), are_new=is_new)[0]
@@ -60,7 +60,7 @@ def apply_within(c: sqlite3.Connection, operation: Operation, *, is_new: bool = 
         return {"applied_before": True}
     result, inverse = KINDS[operation.kind].apply(c, operation.payload, operation.provenance)
     result |= _verified(c, operation.kind, operation.payload, result)
-    # Not logged: a known record stated again without a change, or a deletion without effect.
+    # Not logged: a known record without a change; unless from a journal, a deletion without effect.
     is_repeated = bool(result.get("repeated")) and not inverse
     removed = (part for step in inverse for part in step["payload"].values())
     is_idle = is_repeated or (is_new and result.get("deleted") == 0 and not any(removed))
@@ -76,10 +76,10 @@ def apply_within(c: sqlite3.Connection, operation: Operation, *, is_new: bool = 
 
 
 def _verified(c: sqlite3.Connection, kind: str, payload: Payload, result: dict[str, Any]) -> Json:
-    """Check that a change took effect, and remove the internal field `touched` from its result.
-    Return the fields to add: `variants` (existing names that equal a new one but for case and
-    separators) or `orphans` (entities left without content). Raises StoreUnavailable if an entity
-    cannot be read.
+    """Check that a change took effect (requirement BR-9), and remove its result's internal field
+    `touched`, the names of affected entities. Return fields to add to the result: `variants`
+    (existing names that differ from a new one only in case or separators) or `orphans` (entities
+    left without content). Raises StoreUnavailable if an entity cannot be read.
     """
     touched = result.pop("touched", ())
     if kind == "create_entities":
@@ -157,9 +157,9 @@ def split(
     kind: str, payload: Payload, living: Mapping[str, set[str]], unavailable: Collection[str]
 ) -> list[tuple[str, dict[str, Any]]]:
     """Split a change by database; return pairs of a database's kind and its part of the payload.
-    `living` maps each readable database to the names in the change that exist there; databases in
+    `living` maps each readable database to the entities of the change that it has; databases in
     `unavailable` cannot be opened now. Deletions apply to every database. An observation of an
-    entity found nowhere goes to an unavailable database, which may have it, or raises NotFound.
+    unknown entity goes to an unavailable database, which may have it; without one, raise NotFound.
     """
     if kind.startswith("delete_"):
         stores = [s for s in ("project", "user") if s in living or s in unavailable]
@@ -195,7 +195,7 @@ def combine(kind: str, payload: Payload, results: Sequence[Payload]) -> Json:
         return {"deleted": 0} | whole
     if len(results) > 1:
         field, fields = KINDS[kind].answers
-        # If the same item is requested twice, its first result goes to its first position.
+        # Positions of each requested item, last first: its first result pops its first position.
         positions: dict[tuple[str, ...], list[int]] = {}
         for position, item in reversed(list(enumerate(payload[KINDS[kind].items[0]]))):
             positions.setdefault(tuple(item[f] for f in fields), []).append(position)

@@ -32,11 +32,11 @@ STYLES = (
     "base.css bar.css filters.css graph.css panel.css timeline.css search.css entity.css "
     "knowledge.css status.css keys.css actions.css narrow.css print.css"
 ).split()
-# Texts that the drawing library inserts into two style elements, which are empty at first. The
-# content security policy has their hashes, computed from the string literals in the library.
+# CSS that the drawing library inserts into two style elements, which it creates empty. The content
+# security policy permits these texts by hashes computed from the string literals in the library.
 INJECTED = re.compile(r'"(\.(?:force-graph-container|float-tooltip-kap) (?:[^"\\]|\\.)*)"')
-# Characters to escape in the page's JSON: they could end the script element, or an old parser could
-# treat them as line ends, or (unpaired surrogates) they cannot be encoded in UTF-8.
+# Characters to escape in the page's JSON: `<>&` could end the script element, U+2028 and U+2029 are
+# line ends for old parsers, and unpaired surrogates cannot be encoded in UTF-8.
 UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 MAX_NAME_CHARS, MAX_TYPE_CHARS = 50, 30
 # Replacements for invisible and unassigned characters, by Unicode category.
@@ -62,7 +62,7 @@ def page(picture: Mapping[str, Any], *, live: bool = False) -> str:
 
 
 def content_security_policy(live: bool) -> str:
-    """Return the policy, which permits scripts and styles by hash and, if `live`, the server."""
+    """Return the policy: scripts and styles by hash only; requests to the server only if `live`."""
     scripts = " ".join(map(_hash, (_asset(LIBRARY), _script())))
     injected = (json.loads(f'"{match[1]}"') for match in INJECTED.finditer(_asset(LIBRARY)))
     styles = " ".join(map(_hash, (_style(), "", *injected)))
@@ -167,7 +167,7 @@ def _reached(around: Mapping[int, set[int]], start: int, depth: int) -> dict[int
 
 
 def number_of(picture: Mapping[str, Any], name: str) -> int:
-    """Return the number of the entity with this name or alias, however spelled. Raises NotFound."""
+    """Return the index of the entity with this name or alias (see `name_key`). Raises NotFound."""
     entities = picture["entities"]
     for spelled in (str, name_key):
         for key in ("name", "aliases"):

@@ -1,4 +1,5 @@
-"""The page's data as one JSON object: the graph, records, changes, and the tiers of the memory.
+"""The page's data as one JSON object: the graph, records, changes, and the states of the tiers
+(graph, journal and MEMORY.md).
 
 Lists refer to an entity by its index in `entities`. All texts are redacted again for output,
 because a row may have been stored before a redaction rule existed.
@@ -36,7 +37,7 @@ MAX_STEPS = 3
 MAX_DUE = 200
 # How many of the newest records are checked for near duplicates, which slows each load of the page.
 MAX_COMPARED = 500
-# The page shows the benefit of memory for the last eight weeks, including the current one.
+# The period (seconds) for which the page shows the weekly figures of the command `worth`.
 WORTH_S = 8 * counts.WEEK_S
 # The scope of rows without a record, by the kind of their database.
 PAGE_SCOPES = {"project": "team", "user": "user"}
@@ -61,7 +62,7 @@ COUNTED = (
 )
 # The kind of a database, and the row id of an entity in it.
 Key = tuple[str, int]
-# Map an entity's key (Numbers) or name (Names) to its index in the page's list `entities`.
+# Index in the page's list `entities`: in Numbers by an entity's Key, in Names by its name.
 Numbers = Mapping[Key, int]
 Names = Mapping[str, int]
 
@@ -123,7 +124,7 @@ def overview(memory: Memory, now: str, name: str = "", *, only_graph: bool = Fal
 
 
 def _with_fields(record: Record, names: Sequence[str], computed: Payload) -> Json:
-    """Return the named fields of a record, first from `computed`, plus `when` and `version`."""
+    """Return the named fields of a record; `computed` values override. Add `when` and `version`."""
     basic = {"short_id": short_id(record.id), "at": record.created_at}
     values = {**record._asdict(), **basic, **computed}
     fields = {name: values[name] for name in names}
@@ -242,7 +243,7 @@ def _entities(
 
 
 def _said(databases: Sequence[Database], numbers: Mapping[Key, int]) -> dict[int, list[Json]]:
-    """Group the newest observations by the number of their entity, in creation order."""
+    """Map entity indexes to observations, oldest first; of too many, only the newest are listed."""
     found: list[tuple[int, Json]] = []
     for db in databases:
         rows = db.rows(

@@ -24,7 +24,7 @@ MAX_SHOWN_CHARS = 160
 MAX_MEANT = 3
 # A shorter argument without a digit may be an ordinary word instead of an id: `keep face`.
 SURE_CHARS = 8
-# Sources of notes. Undoing a note also restores the statement that the note replaced.
+# Changes from these sources are notes: undo of one also restores the statement that it replaced.
 NOTING = ("assistant", "compaction")
 
 
@@ -62,7 +62,7 @@ def run(memory: Memory, verb: str, argument: str, session: str, refused: str = "
 
 
 def _meant(memory: Memory, verb: str, argument: str, session: str) -> list[Record]:
-    """Return the records with this id or words; without them, the session's only one to review."""
+    """Return the records with this id or these words; for '', the session's only item to review."""
     if argument:
         is_words = " " in argument
         return named(memory, argument, surely=True) if is_words else with_id(memory, argument)

@@ -11,7 +11,7 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries.conditions import marks
 from memory_fabric.store.schema import ACTIVE_CURRENT, CURRENT
 
-# How many candidates a session shows, and how often a candidate that was stated once is shown.
+# At most MAX_SHOWN items per session, each MAX_TIMES times; candidates once more per repetition.
 MAX_SHOWN, MAX_TIMES = 3, 2
 SOURCES = ("startup", "clear")  # SessionStart events that show items for review
 ID = "debt:"  # prefix of candidates' and contradictions' ids in the table of shown memories
@@ -28,7 +28,7 @@ _CONTRADICTORY = (
     f"AND json_array_length(body, '$.evidence.{CONTRADICTS}') > 0 "
     f"AND (SELECT count(*) FROM injections AS i WHERE i.memory = '{ID}' || records.id) < ?"
 )
-# Candidates and contradictory records that this session stated or was shown.
+# Selects candidates and contradictory records that are from this session or were shown in it.
 _OPEN_HERE = (
     f"{CURRENT} AND scope <> 'local' AND (session = ? OR EXISTS (SELECT 1 FROM injections AS i "
     f"WHERE i.session = ? AND i.memory = '{ID}' || records.id)) AND (status = 'candidate' "
@@ -40,7 +40,7 @@ class Debt(NamedTuple):
     """The items for review to show in a session: candidates, contradictions and closed records."""
 
     candidates: tuple[Record, ...] = ()  # statements to note or drop
-    contradictory: tuple[tuple[Record, Record], ...] = ()  # (new, older), the assistant decides
+    contradictory: tuple[tuple[Record, Record], ...] = ()  # (new, older): the assistant drops one
     asked: tuple[tuple[Record, Record], ...] = ()  # (new, older), the user decides
     closed: tuple[tuple[Record, Record | None, str], ...] = ()  # (old, new or None, day)
 

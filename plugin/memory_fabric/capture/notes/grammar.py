@@ -1,9 +1,9 @@
 """Notes in the assistant's text: `Noted rule: … Why: … From: "…"` and `Dropped: …`. A note is one
-whole line outside code blocks. The next line belongs to it in three cases: it begins with a field's
-name, it completes the quotation after `From:`, or it is indented more deeply and the sentence has
-not ended yet. An empty line, another note, a list item, a heading or a code block ends a note, so
-it contains no other prose. A note that is too long is rejected, because cutting it could change its
-meaning. A note of over MAX_LINE_CHARS is not even parsed, so that parsing takes linear time.
+whole line outside code blocks. The next line belongs to the note if it begins with a field's name,
+if it completes the quotation after `From:`, or if it is indented more deeply and the sentence has
+not ended yet. Empty lines, other notes, list items, headings and code blocks end a note, so that no
+other prose gets into it. An overlong note is rejected, because a cut could change its meaning. A
+note of over MAX_LINE_CHARS is not even parsed, so that parsing takes linear time.
 """
 
 import re
@@ -193,7 +193,7 @@ def _bodies(lines: list[str]) -> Iterator[tuple[str, str]]:
             at += more
         kind = (label["kind"] or "").lower()
         is_readable = 0 < len(body) <= MAX_LINE_CHARS and any(map(str.isalnum, body))
-        # Reject a note that contains a tag of injected blocks: `neutralised` would escape the tag.
+        # Reject a note with a tag of injected blocks: `neutralised` would turn its `<` into `‹`.
         is_safe = is_readable and neutralised(body).count("‹") == body.count("‹")
         if kind in ("", *NOTE_KINDS) and is_safe:
             yield kind, body
@@ -279,7 +279,7 @@ def _fields(body: str) -> Iterator[tuple[str, str]]:
             yield name, body[start:].strip()
             return
         at = token.end()
-        # A field begins after a sentence or, inside another field, before a quoted value.
+        # A field follows a sentence's end or, inside another field, has a quoted value or an [id].
         before = body[: token.start()].rstrip(f" \t\u3000{_MARKS}")
         is_quoted = name and body[at:].lstrip()[:1] in ("[", *_CLOSINGS)
         if token["span"] or (before and before[-1] not in _BOUNDARY and not is_quoted):

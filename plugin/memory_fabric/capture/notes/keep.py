@@ -26,7 +26,7 @@ from memory_fabric.text import one_line, same_form, stem, words
 
 # The maximum number of notes kept per turn, because a pasted specification may contain many.
 MAX_NOTES = 20
-# A note in a summary repeats an earlier note if they share at least this part of all their words.
+# A summary's note is skipped if at least this part of its and an earlier note's words are shared.
 SAME_FROM = 0.8
 # Full stops of the Latin, Chinese, Japanese, Indic, Urdu, Armenian, Ethiopic and other scripts.
 FULL_STOPS = ".。．｡।॥۔։።᙮᠃"
@@ -60,8 +60,8 @@ class Earned(NamedTuple):
     is_staged: bool = False  # the quoted prompt is not yet checked against the transcript
 
     def evidence(self, note: Note, said: Said) -> dict[str, Any]:
-        """Return a note's evidence: kind, fields, and words of `When:` that were not typed."""
-        # Leave out prompts that are not checked yet, except the quoted one, which will be checked.
+        """Return a note's evidence: kind, fields, and names in `When:` not typed by the user."""
+        # Skip prompts not yet found in the transcript, except the quoted one (checked later).
         seen_by_person = [p for p in said.prompts if p.origin != prompts.STAGED or p.at == self.at]
         typed = [p.text for p in seen_by_person if p.origin != prompts.CHOSEN and said.checked]
         when = note.when
@@ -86,10 +86,10 @@ def keep(
     memory: Memory, texts: Iterable[str], said: Said, by: Provenance, into: list[Kept] | None = None
 ) -> list[Kept]:
     """Store the notes in the assistant's texts of one turn; return a result for each note. The
-    results are also appended to `into`, so that some are available if DeadlinePassed is raised. A
-    note is reported as lost if it contains only a secret, is too long, was forgotten, or comes
-    after the first MAX_NOTES notes. Raises StoreUnavailable if a note could be neither stored nor
-    queued.
+    results are also appended to `into`, which has the first ones if DeadlinePassed is raised. A
+    note is reported as lost if it contains only a secret, is too long, comes after the first
+    MAX_NOTES notes, or states what memory was told to forget. Raises StoreUnavailable if a note
+    could be neither stored nor queued.
     """
     every = list(map(parse, texts))
     by_form: dict[tuple[str, str], Note] = {}
@@ -198,7 +198,7 @@ def earned(memory: Memory, note: Note, said: Said) -> Earned:
     """Return the trust that a note gets by its quotation, or by naming a candidate in `From:`."""
     candidate = replaced.candidate(memory, note.candidate) if note.candidate else None
     if not said.checked or (candidate is not None and candidate.trust != "user"):
-        # Give no trust: a program may have written the prompts, or the candidate is not the user's.
+        # No trust: programs may have written the prompts, or the user did not state `candidate`.
         return Earned(at=said.at, candidate=candidate)
     typed, quotation = said.prompts, note.quotation
     if candidate is not None:
@@ -252,7 +252,9 @@ def _was_noted(memory: Memory, record: Record, quotation: str, session: str) -> 
 
 
 def _drop(memory: Memory, name: str, quoted: str, said: Said, by: Provenance) -> Kept | None:
-    """Close the record of a `Dropped:` line. For a user's record, `quoted` must be about it."""
+    """Close the record of a `Dropped:` line. A record with the user's trust stays open unless
+    `quoted`, the user's words in this turn's notes, is about it.
+    """
     matches = [old for old in replaced.named(memory, name) if not said.precedes(old)]
     if not matches:
         if replaced.id_in(name) and replaced.with_id(memory, replaced.id_in(name)):

@@ -18,16 +18,16 @@ from memory_fabric.text import STOPWORDS, cut, one_line
 
 # The minimum number of words in a quotation; in scripts without spaces, twice as many characters.
 MIN_WORDS = 4
-# Limits of the parts between ellipses; a shorter part would match almost any text.
+# Minimum words in a part between ellipses (fewer match almost any text); maximum number of parts.
 MIN_PART_WORDS, MAX_PARTS = 2, 4
 # The maximum number of characters that are searched in the session's newest prompts.
 MAX_TYPED_CHARS = 256 << 10
-# Short prompts are stored whole. Of a longer prompt, a paragraph is stored, up to the second limit.
+# Up to MAX_WHOLE_CHARS, a prompt is stored whole; else up to MAX_BLOCK_CHARS of quoted paragraphs.
 MAX_WHOLE_CHARS, MAX_BLOCK_CHARS = 400, 600
-# Limits of the context on each side: for several whole sentences, and for a single sentence.
+# Context on each side: sentences of up to BESIDE_CHARS in all, or one of up to MAX_BESIDE_CHARS.
 BESIDE_CHARS, MAX_BESIDE_CHARS = 160, 600
 MAX_SENTENCE_CHARS = 1000  # longer sentences would have to be cut, so they are not stored
-# A quotation found in more places is not stored: in one of them, it may mean the opposite.
+# A quotation found in more places than this is not stored: one of them may mean the opposite.
 MAX_PLACES = 32
 SAME_BEGINNING = 5
 # Separators of parts of a quotation: an ellipsis, or `" and "` in `"use pnpm" and "never npm"`.
@@ -192,7 +192,7 @@ def _read(text: str) -> _Said:
 
 
 def _places(parts: Sequence[str], said: _Said) -> Iterator[tuple[int, int]]:
-    """Yield (first, last) sentence of every occurrence of each part, if all occur in order."""
+    """If all parts occur in order, yield the (first, last) sentence of each part's occurrences."""
     at = 0
     for part in parts:
         at = _find(part, said, at)
@@ -237,7 +237,7 @@ def _widened(said: _Said, places: Sequence[tuple[int, int]]) -> str:
 
 
 def _grow(said: _Said, around: set[int], first: int, end: int) -> None:
-    """Add the next sentence on each side of `around`, and further ones up to MAX_BLOCK_CHARS."""
+    """Widen `around` within `first:end`: one sentence per side, and more up to MAX_BLOCK_CHARS."""
     low, high = min(around) - 1, max(around) + 1
     room = MAX_BLOCK_CHARS - sum(len(said.sentences[n].text) for n in around)
     steps = 0
@@ -254,7 +254,7 @@ def _grow(said: _Said, around: set[int], first: int, end: int) -> None:
 
 
 def _before(said: _Said, number: int) -> Iterator[int]:
-    """Yield the sentences that introduce a block: its headings, and text before it or its list."""
+    """Yield sentences that introduce block `number` or its list: headings, and the text before."""
     block = said.blocks[number]
     level = block.level if block.kind == "item" else -1
     depth = block.level if block.kind == "heading" else 8
@@ -281,7 +281,7 @@ def _before(said: _Said, number: int) -> Iterator[int]:
 
 
 def _after(said: _Said, number: int) -> Iterator[int]:
-    """Yield the first sentences of the next block, of sub-items, and of the text after a list."""
+    """Yield first sentences of a block's sub-items, the next block and the text after its list."""
     block, is_next = said.blocks[number], True
     for following in said.blocks[number + 1 :]:
         under = block.kind == following.kind == "item" and following.level > block.level
@@ -318,8 +318,8 @@ def _text(said: _Said, numbers: Sequence[int]) -> str:
 
 
 def agreement(said: str, answer: str) -> str:
-    """Return `proposal — “answer”` if the answer accepts the only proposal at the end of `said`,
-    the assistant's previous message, or selects one of its labelled options; else ''.
+    """Return `proposal — “answer”` if the answer accepts the only proposal at the end of `said`, or
+    selects one of the labelled options in `said` (the assistant's previous message); else ''.
     """
     said = one_line(said)
     labels = list(pattern(_LABEL).finditer(said))

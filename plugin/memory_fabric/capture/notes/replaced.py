@@ -1,5 +1,5 @@
-"""The records that a note replaces. A note refers to a record by its id or by words of its text. It
-closes a record with the user's trust only if it quotes words of the user on the same subject.
+"""The records that a note replaces. A note refers to a record by its id or by words of its text. A
+record with the user's trust is closed only by a note that quotes the user's words on its subject.
 """
 
 from collections.abc import Sequence
@@ -26,11 +26,12 @@ from memory_fabric.text import STOPWORDS, cjk_pairs, content_stems, same_form, s
 MIN_ID_CHARS, MAX_LOOKED_AT = 6, 8
 # A quotation repeats a record if it contains at least this share of the record's words.
 MOSTLY = 0.8
-# Minimum shares of words, weighted by rarity. Words that refer to a record must cover SAME of it,
-# and it NAME_HELD of them. A sentence on a record's subject must cover HELD of it. The record must
-# cover BESIDE_TWO of the sentence if they share two rare words and the sentence covers SAME of the
-# record or lacks one specific word, BESIDE_VALUE if they differ in one value, and BESIDE_ONE
-# otherwise.
+# Minimum shares of words, weighted by rarity. For words that refer to a record: SAME of the
+# record's words are among them, and NAME_HELD of them are in the record. For a sentence on the
+# record's subject: it has HELD of the record's words, and the record has a share of the sentence's
+# words, too. This share is BESIDE_VALUE if each lacks one specific word of the other, otherwise
+# BESIDE_ONE; but BESIDE_TWO if they share two rare words, and the sentence has SAME of the record's
+# words or lacks one specific word.
 SAME, HELD, NAME_HELD = 0.6, 0.5, 0.5
 BESIDE_TWO, BESIDE_VALUE, BESIDE_ONE = 0.25, 0.4, 0.6
 # Two sentences have the same subject if they share this many words and differ in at most one each.
@@ -69,8 +70,8 @@ def with_id(memory: Memory, ending: str) -> list[Record]:
 
 def named(memory: Memory, name: str, text: str = "", *, surely: bool = False) -> list[Record]:
     """Return the current record that `name` (an id or words) refers to, as a list; empty if
-    uncertain. Words refer to a record if most of its rare words are in `name` or in the note's
-    `text`. With `surely`, it must also contain all words of `name`, and agree with it in negation.
+    uncertain. Words refer to a record if most of its rare words are in `name` or the note's `text`.
+    `surely` also requires that the record has all words of `name`, and both or neither are negated.
     """
     if id_ := id_in(name):
         records = memory.find_records(f"{_OPEN} AND id LIKE ?", ("%" + id_,), 2)
@@ -99,7 +100,7 @@ def _is_all_in(name: str, what: str) -> bool:
 
 
 class Shared:
-    """Measures how much of a text another text contains; strong and rare words weigh more."""
+    """Measures how much of a text another text contains; specific and rare words weigh more."""
 
     def __init__(self, memory: Memory) -> None:
         self._databases = memory.databases()
@@ -111,11 +112,11 @@ class Shared:
         )
 
     def __call__(self, text: str, other: str) -> tuple[float, int, int, int, int]:
-        """Return the weighted share of the words of `text` that `other` contains, and four counts:
-        shared words, rare and specific ones among these, missing specific words, all missing words.
+        """Return the weighted share of `text`'s words that `other` has, and four numbers: shared
+        words, rare and specific shared words, missing specific words, all missing words.
         """
         held, total, weighed, number, strong, missing = stems_of(other), 0.0, 0.0, 0, 0, [0, 0]
-        # Omit text without spaces: `terms` also returns the pairs of its characters.
+        # Omit CJK runs of three or more characters: `terms` also returns their pairs of characters.
         parted = [t for t in terms(text.lower()) if t.isascii() or not cjk_pairs(t) or len(t) < 3]
         for concept in concepts(Query(text, tuple(parted))):
             if concept.stems <= self._unsaid:
@@ -222,7 +223,7 @@ def alternatives(instead_of: str) -> tuple[str, ...]:
 
 
 def candidate(memory: Memory, id_: str) -> Record | None:
-    """Return the candidate with this id, or None; only the user decides on pasted candidates."""
+    """Return the candidate with this id, or None if unknown or pasted (only the user decides)."""
     records = [r for r in named(memory, id_) if r.status == "candidate"]
     return next((record for record in records if models.PASTED not in record.evidence), None)
 

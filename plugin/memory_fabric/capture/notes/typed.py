@@ -6,7 +6,7 @@ from memory_fabric.patterns import pattern
 from memory_fabric.text import HIDDEN, runs
 
 MAX_PROMPT_CHARS = 64 << 10
-# Names in the tags of client texts. For a prompt without any of them, no expression is compiled.
+# Names of tags whose text is left out. `_TAG` is compiled only for prompts with one of these names.
 _MACHINE_NAMES = (
     *MACHINE_TAGS, "pasted_content", "pasted-content", "memory-fabric", "system-reminder", "ide_",
     "attached_files", "attached-files", "file_contents", "tool_use_error",
@@ -14,7 +14,7 @@ _MACHINE_NAMES = (
 )  # fmt: skip
 _MACHINE = "|".join(f"{n}[a-z_]{{1,20}}" if n[-1] in "-_" else n for n in _MACHINE_NAMES)
 # Tags of text to leave out. Their brackets may be escaped: some clients escape what hooks add to a
-# prompt (measured in Qwen Code 0.15). A `<private>` in backticks is only mentioned.
+# prompt (measured in Qwen Code 0.15). `<private>` in backticks only mentions the tag: no match.
 _TAG = rf"(?!(?<=`)</?private>`)(?:<|&lt;)(/?)({_MACHINE})\b[^<>]{{0,300}}?(?:>|&gt;)"
 _COMMAND = r"\s*/[a-z][\w:.-]{0,80}(?=\s|\Z)"
 _SPACELESS = (
@@ -26,7 +26,7 @@ MAX_ASSENT_WORDS = 10
 _STRIPPED = ".,;:!?()[]{}<>\"'“”‘’„«»「」『』…。，、；：！？*-–—~`^"
 MAX_COMMAND_CHARS, MIN_ID_CHARS = 60, 4
 UNDO, FORGET, KEEP, REPLACE, NOTES = "undo", "forget", "keep", "replace", "notes"
-# Commands that set how a rule treats tool calls, with the names of `memory-fabric rules` actions.
+# Commands that set how a rule treats tool calls; `memory-fabric rules` has actions of these names.
 OF_RULES = ("tell", "ask", "deny", "lift")
 OF_ID = (UNDO, FORGET, KEEP, REPLACE, *OF_RULES)
 LAST = "last"

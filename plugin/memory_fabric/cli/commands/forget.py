@@ -66,16 +66,16 @@ def forget(
     """Show what would be forgotten; with `--yes` forget it.
 
     An id matches its memory or turn. The exact name or alias of an entity matches the entity and
-    the memories about it alone; memories that are also about others stay, and are shown. Other text
-    matches the memories and single observations that contain all of its words. Undo restores a
-    forgotten memory, and so does stating it again, but an import or an old journal does not. A turn
-    cannot be restored.
+    the memories about it alone; memories that are also about other entities are shown, but stay.
+    Other text matches memories, and single observations of entities, that contain all of its words.
+    Undo restores a forgotten memory, and so does stating it again, but an import or an old journal
+    does not. A turn cannot be restored.
 
     With `--purge`, the words match as a phrase of whole words; if nothing contains the phrase, the
-    memories that contain all of the words match. What matches in records and observations is
-    deleted, `[erased]` replaces the words in turns and session records, and a new backup replaces
-    all older ones: no file of this memory contains the words any more. A purge cannot be undone.
-    Exit code 1 if a file of another project or a configuration file still contains them.
+    memories that contain all of the words match. Matching records and observations are deleted,
+    `[erased]` replaces the words in turns and session records, and a new backup replaces all older
+    ones: no file of this memory contains the words any more. A purge cannot be undone. Exit code 1
+    if a file of another project or a configuration file still contains the words.
     """
     text = " ".join(what)
     if (exact or inside or everywhere) and not purge:
@@ -186,7 +186,7 @@ def _short(text: str) -> str:
 
 
 def _words_of(matches: plan.Found) -> Sought:
-    """Return a matcher for the words that a purge erases; the output hides what it matches."""
+    """Return a matcher of the words that a purge erases, by which the output hides these words."""
     needle = Needle(matches.words, not matches.inside, matches.exact)
     return Sought([needle] if matches.words else [])
 

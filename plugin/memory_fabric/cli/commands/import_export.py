@@ -46,11 +46,11 @@ def import_file(
     take_back: bool = flag("--undo  Take the last import back, in all projects."),
     as_json: bool = flag("--json  Answer in JSON: what was new, and what was left out and why."),
 ) -> int:
-    """Import memories of claude-mem, basic-memory, mem0, CLAUDE.md and others.
+    """Import memories from claude-mem, basic-memory, mem0, CLAUDE.md and others.
 
     Without a path, list what can be imported on this machine. The format is recognised by the
-    content (docs/import.md). The output first says what is left out, and why. Imported memories do
-    not count as your own statements: sessions see them with their source, and they bind nothing.
+    content (docs/import.md). The output first says what is left out, and why. Imported memories are
+    not your own statements: sessions see them with their source, and they hold no tool call back.
     Their times are kept, secrets are redacted, and importing again adds only what is new.
 
     A file of the reference knowledge-graph server is merged into the graph: existing entities get
@@ -175,7 +175,7 @@ def _import_from(
         if not dry_run and (is_off or not captures(settings)):
             raise switches.off_error(settings)
         here, followed = here_of(memory, roots["codex"]), instructions.Followings()
-        # First update earlier imports of instruction files: a changed line is not a new statement.
+        # Update earlier imports first, so that their changed lines do not count as new statements.
         if not dry_run and (names := instruction_files.changed(memory)):
             followed = instructions.update(memory, names)
         folders = run.folders_by_name(settings, roots) if every else {}

@@ -55,8 +55,8 @@ def learn(
 
     Without an option, list how many sessions each project has, since when, and which of them the
     client will soon delete; in a terminal, then ask whether to read them. Each project's memory
-    gets the turns, fixes and proposals of its sessions. Proposals are rules and corrections that
-    you typed, and what you said in several sessions. An interrupted run continues where it stopped.
+    gets the turns and fixes of its sessions, and proposals: rules and corrections that you typed,
+    and what you said in several sessions. An interrupted run continues where it stopped.
     """
     text = "--run, --undo, --condensed, and --accept or --drop, exclude each other."
     exclusive("--run", text, run, take_back, condensed, accept or drop)
@@ -154,7 +154,7 @@ def _left_out(sessions: Sequence[Session]) -> Iterator[str]:
 
 def _condensed(budget: int, before: str, as_json: bool) -> int:
     with environment.open_memory() as whole:
-        # Exclude isolated domains: notes on this output would be stored in the folder's domain.
+        # Leave out isolated domains: an assistant's notes on this output go to the folder's domain.
         memory = visible_to(visible_to_process(whole).whole, "")
         condensed = condense(memory, budget, before)
         name = memory.project.name if memory.project else "no project"

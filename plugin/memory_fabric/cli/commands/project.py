@@ -34,9 +34,9 @@ def project(
     """Show or change which project this folder belongs to.
 
     link, split and undo (of the last link or split) show what would change, and ask. If link takes
-    the last folder from a project, the memories of this project are copied to the other one. adopt
+    a project's last folder, its memories are also copied to the folder's new project. adopt
     restores the records in this folder's decisions.jsonl after the home was lost. Only you can run
-    these four: in a shell that Claude Code started, type /memory-fabric:project.
+    these four: if Claude Code started the shell, type /memory-fabric:project in the chat instead.
     """
     if wanted and action not in ("link", "adopt"):
         text = "Only link takes a project, and only adopt an author."
@@ -183,9 +183,9 @@ def _named(project: link.KnownProject) -> str:
 def domains(as_json: bool = AS_JSON) -> int:
     """Count memories by domain, and list relations between domains.
 
-    These are contamination, because recall in one domain may reach the other. The domains in
-    config.toml and that of this folder are listed, too (docs/domains.md). If MEMORY_FABRIC_DOMAIN
-    names an isolated domain, count only this domain. Exit code 3 if memory is empty.
+    Through such a relation, recall in one domain may find memories of the other. The domains in
+    config.toml and of this folder are listed, too (docs/domains.md). If MEMORY_FABRIC_DOMAIN names
+    an isolated domain, count only this domain. Exit code 3 if memory is empty.
     """
     with environment.open_memory() as whole:
         memory = visible_to_process(whole)

@@ -50,10 +50,10 @@ def recall(
     """Search memories, best match first, or list the newest.
 
     Filters are options or part of the query: `type:decision,pattern`, `scope:user`, `agent:NAME`,
-    `since:2026-01-01` … All filters must match; if a filter has several values, one of them must.
+    `since:2026-01-01` … All filters must match, each with at least one of its values.
 
     The query may also contain `as_of:2026-01-15` (the memory as it was then), `"an exact phrase"`,
-    `-redis` to exclude memories with this word, and "other than Redis" to rank them lower. If
+    `-redis` to exclude memories with this word, and "other than Redis" to rank these lower. If
     MEMORY_FABRIC_DOMAIN names an isolated domain, only it is searched. Exit code 3 if nothing fits.
 
         memory-fabric recall "type:antipattern pagination" --limit 3
@@ -191,9 +191,9 @@ def _show_hit(rank: int, hit: Hit, verdict: str) -> None:
 def load(as_json: bool = AS_JSON) -> int:
     """Show the memories that a session is given at its start.
 
-    These are the newest three open questions and blockers, rules and preferences, the ten most
-    important decisions, facts about you, and fixes of the last week, even if MEMORY.md shows them
-    too. If MEMORY_FABRIC_DOMAIN names an isolated domain, only memories of this domain are shown.
+    These are rules and preferences, the ten most important decisions, the three newest open
+    questions or blockers, facts that you stated or agreed to or that recur, and fixes of the last
+    week, even if MEMORY.md has them. An isolated domain in MEMORY_FABRIC_DOMAIN is shown alone.
     """
     from memory_fabric.hooks.session.standing import standing
     from memory_fabric.recall import session_block

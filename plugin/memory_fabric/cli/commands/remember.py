@@ -51,16 +51,16 @@ def remember(
     """Remember a decision, a rule, what worked or failed.
 
     Stating the same words again strengthens the known memory, and adds a reason or lesson that it
-    lacks; with the opposite outcome, it makes another memory. Up to three memories that contradict
-    the new one are shown, not changed. If one states another choice, the command that replaces it
-    is shown, too.
+    lacks. With the opposite outcome, they become another memory. Up to three memories that
+    contradict the new one are shown, not changed. If one of them is another choice, the command
+    that replaces it is shown, too.
 
-    The domain is the first of: `--domain`, that of `--agent` or this folder in config.toml, that of
-    the agent's name, `general`. An isolated domain in MEMORY_FABRIC_DOMAIN always prevails.
+    The domain is the first of these: `--domain`; the agent's or else this folder's in config.toml;
+    one named after the agent; `general`. An isolated domain in MEMORY_FABRIC_DOMAIN prevails.
 
-    If a failure has neither a reason nor a lesson, a terminal first asks what to do instead. Exit
-    code 2 for an empty text, for a text that is only a secret, and with `--global` for a word that
-    may name a person, company or place.
+    In a terminal, the command asks what to do instead if a failure has neither reason nor lesson.
+    Exit code 2 for an empty text, for a text that is only a secret, and with `--global` for a word
+    that may name a person, company or place.
 
         memory-fabric remember --failed --instead "use cursors" "Offsets time out"
         memory-fabric remember "Use pnpm instead of npm" --instead-of 1a2b3c4d

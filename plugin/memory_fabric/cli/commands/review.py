@@ -145,8 +145,8 @@ def review(
 
     These are candidates, contradictions, rules with words in `When:` that you never typed, stale
     memories, near duplicates, and memories from other programs and colleagues. Decide with
-    `--keep`, `--replace`, `--holds`, `--drop`, `candidates --drop`, `edit` or `forget`. If you add
-    the `--step` that is shown to each command, one undo reverts all of them.
+    `--keep`, `--replace`, `--holds`, `--drop`, `candidates --drop`, `edit` or `forget`. The output
+    names a `--step`: if you add it to each of these commands, one undo reverts all of them.
     """
     from memory_fabric.capture import edit  # imported late: not needed for --help
 
@@ -239,7 +239,7 @@ def stale(
     files: bool = flag("--files  Only memories that name a file which has changed since."),
     as_json: bool = AS_JSON,
 ) -> int:
-    """List memories that were not mentioned for long, or whose files changed.
+    """List memories that were not mentioned for a long time, or whose files changed.
 
     Decisions are stale after 90 days, technologies after 120, patterns after 180, preferences after
     365, and other types after 90, counted from the last observation; the oldest come first. Agents

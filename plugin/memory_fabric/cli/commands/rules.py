@@ -31,11 +31,11 @@ def rules(
 ) -> int:
     """List the rules bound to commands, paths or activities.
 
-    The field `When:` binds a rule, decision or preference (`remember --when`, `edit --when`, a
-    note). By default, the first such call of a session is held back, with the reason. If your own
-    words forbid the call, the client asks you: once a session, or before each call that pushes,
-    deploys, publishes or deletes. Only you can change this, outside Claude Code. docs/rules.md
-    lists what is not noticed.
+    The field `When:` (`remember --when`, `edit --when`, a note) binds a rule, decision, preference
+    or pattern. By default, the first matching call of a session is held back, with the rule as the
+    reason. If your own words forbid the call, the client asks you: once a session, or before each
+    call that pushes, deploys, publishes or deletes. Only you can change this, outside Claude Code.
+    docs/rules.md lists calls that are not noticed.
 
         memory-fabric rules test 'npm run dev'
         memory-fabric rules lift 1a2b3c4d

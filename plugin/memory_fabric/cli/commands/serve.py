@@ -44,12 +44,12 @@ def serve(
 ) -> int:
     """Serve the page, ingest, recall and MCP over HTTP until Ctrl-C.
 
-    The page shows the current memory, and searches it like `recall`. Programs can send texts to
-    `/v1/memory/ingest` (POST), and query memory at `/mcp` (docs/http.md). Reading needs a key: a
-    permanent one, or the one in the printed address, which changes with each start. Ingest needs no
-    key as long as no permanent key exists; until then, only this machine can reach the server.
+    The page shows the current memory, and searches it like `recall`. Programs can send texts
+    (ingest: `POST /v1/memory/ingest`) and query memory at `/mcp` (docs/http.md). Reading needs a
+    key: a permanent one, or the one in the printed address, which changes with each start. While no
+    permanent key exists, ingest needs no key, and only this machine can reach the server.
 
-    With `--team`, serve the shared log of a team from PostgreSQL, for clients without a local
+    With `--team`, serve a team's shared log (a space in PostgreSQL) for clients without a local
     memory. Each key acts for a member, whose rights the database checks.
 
         memory-fabric serve --open
@@ -146,7 +146,7 @@ def _about_keys(
     keys: Sequence[str],
     how: str,
 ) -> int:
-    """Create a key with `make`, or delete the key `dropped`, or list `keys` (`how` creates one)."""
+    """Create a key with `make`, delete the key `dropped`, or list `keys` (if none, say `how`)."""
     if make:
         show.line(make())
         show.warn("this key is shown only once; only its hash is stored.")

@@ -58,8 +58,8 @@ def setup(
     """Add hooks and MCP server to the client's files, for clients without plugins.
 
     The hooks are those of the plugin, with the absolute path of their launcher. The command shows
-    the difference, asks, and writes the file; everything else in it stays byte for byte. A file
-    that is not valid JSON is rejected, with the number of the invalid line. Running it again
+    the difference, asks, and writes the file; everything else in the file stays byte for byte. A
+    file that is not valid JSON is rejected, with the number of the invalid line. A second run
     changes nothing.
 
     `--remove` restores a file byte for byte if it has not changed since, and otherwise removes only
@@ -115,7 +115,7 @@ def setup(
 
 
 def removals(settings: Settings, root: str) -> list[set_up.Change]:
-    """Return the changes that revert setup, and that remove the same hooks if added by hand."""
+    """Return the changes that revert setup. They also remove its hooks if added by hand."""
     kinds = {m.path: m.kind for m in set_up.marks(settings.home) if m.kind in TAKES}
     own, _ = _files(settings)
     if set_up.may_hold_hooks(own):
@@ -175,7 +175,7 @@ def _files(settings: Settings, place: Place | None = None, file: str = "") -> tu
         return os.path.join(project, ".claude", "settings.local.json"), ""
     if file:
         return os.path.abspath(file), ""
-    # If the variable is not set, Claude Code stores this file beside its configuration folder.
+    # Without CLAUDE_CONFIG_DIR, Claude Code stores .claude.json beside its configuration folder.
     stated = os.environ.get("CLAUDE_CONFIG_DIR")
     folder = settings.config_dir if stated else os.path.dirname(settings.config_dir)
     own = os.path.join(settings.config_dir, "settings.json")

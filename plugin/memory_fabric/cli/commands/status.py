@@ -138,9 +138,9 @@ def doctor(
     """Check all that memory depends on, and name remedies.
 
     **Installation**: the interpreter, packages and plugin files. **Claude Code**: its release,
-    settings, hooks, servers, permission rules and variables. **At work**: switches, hooks, and
-    today's warnings by hooks. **Storage**: permissions, free space, queue, indexes, backups, the
-    graph, the journal and MEMORY.md. Exit code 1 for a `fault`, but not for a `warning`.
+    settings, hooks, servers, permission rules and variables. **At work**: whether memory is on and
+    hooks run, and today's warnings by hooks. **Storage**: permissions, free space, queue, indexes,
+    backups, the graph, the journal and MEMORY.md. Exit code 1 for a `fault`, not for a `warning`.
     """
     repairs: dict[str, tuple[str, ...]] = {}
     if fix:

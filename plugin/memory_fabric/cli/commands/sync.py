@@ -45,8 +45,9 @@ def sync(
     receiver is configured, queued items are forwarded to it. Exit code 1 if any of this failed.
 
     `sync git URL` exchanges your own memories, and this project's, with your other machines through
-    a private repository, encrypted (docs/sync.md). The first machine prints 24 words, the others
-    ask for them. Hooks send and receive memories in the background; `sync now` does it at once.
+    a private repository, encrypted (docs/sync.md). The first machine prints the key as 24 words,
+    the others ask for them. `sync git status` shows the state, `sync git leave` ends the exchange.
+    Hooks send and receive memories in the background; `sync now` does it at once.
 
         memory-fabric sync git git@git.example.org:olga/memory.git
     """
@@ -165,7 +166,7 @@ def prepare(settings: Settings, kind: str, *, quiet: bool = False) -> None:
 
 
 def exchanged(memory: Memory, tied: Sequence[Tie], *, quiet: bool) -> list[Result]:
-    """Send and receive memories over these links, with a progress bar; return the results."""
+    """Exchange memories over these links, with a progress bar; return the result of each."""
     with show.progress_bar("Exchanging", quiet=quiet) as tell:
         return [exchanging.exchange(memory, tie, wait_s=WAIT_S, progress=tell) for tie in tied]
 

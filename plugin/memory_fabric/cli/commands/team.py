@@ -48,7 +48,7 @@ def team(context: typer.Context, as_json: bool = AS_JSON) -> int:
     records of scope team, and reads those of others. Passwords are found by libpq (~/.pgpass).
 
     With `--me`, your machines also exchange your memories of scope user, readable by these alone:
-    the first prints 24 words, the others ask for them. Hooks do this in the background.
+    the first prints the key as 24 words, the others ask for it. Hooks exchange in the background.
 
         memory-fabric team init postgresql://olga@db.example.org/team
         memory-fabric team join postgresql://bob@db.example.org/team
@@ -272,10 +272,10 @@ def rule(
     undo: bool = flag("--undo  The rule acts for you alone again."),
     as_json: bool = AS_JSON,
 ) -> int:
-    """Make a rule of yours ask every member (only for owners).
+    """Let a rule of yours ask all members before a matching call.
 
-    Before a call that the rule's `When:` names, each member's client asks, and shows your name and
-    words, which are sent along. Nothing is refused, and members who forget the rule are not asked.
+    Only for owners. Before a call that `When:` names, each member's client asks, showing your name
+    and words, which are sent along. Nothing is refused; members who forget the rule are not asked.
     """
     with _opened("rule") as memory:
         tie = _tie(memory)
@@ -310,11 +310,11 @@ def release(
     undo: bool = flag("--undo  Take words back, of all memories without an ID."),
     as_json: bool = AS_JSON,
 ) -> int:
-    """Share your own words that a note quotes, too.
+    """Also share the words of yours that a memory's note quotes.
 
-    Otherwise, only a memory's note, its reason and its alternatives are shared; the words of yours
-    that it quotes stay on your machines. With `--undo`, these are erased on the server and in the
-    project's decisions.jsonl; copies that others made, backups and git's history keep them.
+    Otherwise, only the note, its reason and its alternatives are shared; your words stay on your
+    machines. With `--undo`, they are erased on the server and in the project's decisions.jsonl, for
+    all memories if no ID is given; copies that others made, backups and git's history keep them.
     """
     with _opened("release") as memory:
         from memory_fabric.capture import edit  # imported late: few actions change records
@@ -391,10 +391,10 @@ def _marked(
     quiet: bool,
     every: bool = False,
 ) -> list[Result]:
-    """Set a mark in the evidence of records, or remove it if `undo`; then exchange memories.
+    """Set the key `mark` in records' evidence, or remove it if `undo`; then exchange memories.
 
-    `undo` also erases from the log the texts that were sent because of the mark; with `every`, also
-    for records that are not in `chosen`.
+    `undo` also erases from the shared log the texts that were sent because of this key: those of
+    the records in `chosen` or, if `every`, of all records.
     """
     from memory_fabric.capture import edit  # imported late: few actions change records
     from memory_fabric.sharing.replica import outbox
@@ -416,7 +416,7 @@ def _marked(
 
 @contextmanager
 def _opened(for_the_user: str = "") -> Iterator[Memory]:
-    """Open this folder's memory; in a client's shell, refuse the action `for_the_user`, if any."""
+    """Open this folder's memory; in a client's shell, raise BadInput for action `for_the_user`."""
     if for_the_user:
         environment.require_user(f"team {for_the_user}", "with whom memories are shared")
     with environment.open_memory() as memory:
@@ -456,7 +456,7 @@ def _cut(text: str) -> str:
 
 
 def _tie(memory: Memory, *, reach: bool = True) -> Tie:
-    """Return the project's link, and load its driver if `reach`. Raises NotFound, DriverMissing."""
+    """Return the link to the team log; `reach` loads its driver. Raises NotFound, DriverMissing."""
     tie = ties.of(memory.settings.home, memory.project.id) if memory.project else None
     if tie is None or tie.via:
         remedy = "memory-fabric team init DSN makes a space, team join DSN ties it to one."

@@ -28,7 +28,7 @@ from memory_fabric.store.tiers import file_locations, memory_md
 # The home is deleted as a whole, but only if it contains one of these files. A folder `projects` is
 # not sufficient, because other programs' folders may also contain one.
 HOME_SIGNS = ("user.db", REGISTRY, "setup.json")
-# Our files in a project's folder, except those for git, and the endings of files beside them.
+# Our files in a project's folder, except those for git; endings of their lock and temporary files.
 OUR_NAMES, BESIDE = (DECISIONS, own_lines.NAME, QUEUE, CLAIMED, BAD, REFUSED), (".lock", ".tmp")
 # Our files for git; a file is removed only if its content is exactly one of these texts.
 OUR_TEXTS = {
@@ -72,9 +72,9 @@ def uninstall(
     """Revert setup, delete the memory if asked, show the last steps.
 
     Files that `memory-fabric setup` wrote are restored, byte for byte if they were not changed
-    since. With `--purge`, the memory is deleted, too. Without it, a terminal asks which parts to
-    keep; otherwise, all of it stays. Only what memory-fabric wrote is removed; files that git
-    tracks stay, since others share them.
+    since. With `--purge`, the memory is deleted, too. Without `--purge`, you are asked in a
+    terminal which parts to keep; with `--yes` or without a terminal, all stay. Only what
+    memory-fabric wrote is removed; files that git tracks stay, since others share them.
 
         memory-fabric uninstall --purge --keep-notes --yes
     """

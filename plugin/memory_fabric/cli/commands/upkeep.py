@@ -29,11 +29,12 @@ def check(
     full: bool = flag("--full  Also compare large indexes, and read all backups; changes wait."),
     as_json: bool = AS_JSON,
 ) -> int:
-    """Check stored data for damage and disorder; change nothing.
+    """Check stored data for damage, and for what to tidy up; change nothing.
 
     Finds damage in databases, indexes, journals, queues and backups. Also lists what to tidy up:
     entities without observations or relations, names in several spellings. Only samples of a large
-    index are compared, and only the newest of large backups is read. Exit code 1 only for damage.
+    index are compared, and only the newest of large backups is read; `--full` reads all, while
+    other changes wait. Exit code 1 only for damage.
     """
     with environment.open_memory() as memory, show.progress_bar("Checking", quiet=as_json) as tell:
         findings = integrity.findings(memory, full=full, progress=tell)
@@ -60,6 +61,8 @@ def repair(
     A damaged or lost database is rebuilt from its newest intact backup and its journal, an index
     from its table, lost journal lines from the database. Records that are only in the project's
     journal are restored if they are provably yours; otherwise, only their number is shown.
+
+    `--orphans` also shows entities that a deletion left without relations; `--yes` keeps these.
     """
     if orphans:
         return _show_orphans(yes, as_json)

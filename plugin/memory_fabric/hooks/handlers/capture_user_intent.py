@@ -1,4 +1,4 @@
-"""UserPromptSubmit: store the prompt, which notes may quote, and suggest a note if useful."""
+"""UserPromptSubmit: store the prompt for quotation in notes; suggest a note if one seems useful."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -16,10 +16,10 @@ from memory_fabric.store.memory import Memory
 
 
 def handle(event: events.Event, context: RequestContext) -> Reply | None:
-    """Store a prompt, which notes may quote, and what it asks to remember. If the prompt sounds
-    like a rule, a correction or a choice, the reply suggests a note. The reply also reports what
-    became of the previous turns' notes. A prompt that is only a memory command is executed. Slash
-    commands and prompts written by programs are ignored.
+    """Store a prompt, so that the assistant's notes can quote it, and what it asks to remember as
+    records. If it sounds like a rule, a correction or a choice, the reply suggests a note. The
+    reply also reports the results of previous turns' notes. A prompt that is only a memory command
+    ("undo") is executed. Slash commands and prompts written by programs are ignored.
     """
     if events.is_machine_turn(event) or events.is_typed_command(event):
         return None
@@ -38,7 +38,7 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
         from memory_fabric.hooks.session.follow_transcript import settle_late
 
         if not reason:
-            # Settle earlier prompts' trust first: after an `undo`, this might restore the record.
+            # Set the origins of earlier prompts first: this might restore what an `undo` removes.
             try:
                 settle_late(context, event.session, event.transcript_path)
             except StoreUnavailable:
@@ -68,7 +68,7 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
         parts = sessions.feedback(memory.session_database(), event.session)
         parts = [part for part in parts if _holds(memory, part)]
     except StoreUnavailable:
-        pass  # the next prompt shows the feedback on notes instead
+        pass  # the feedback on notes stays stored, and the next prompt shows it
     if parts:
         from memory_fabric.capture.notes.protocol import text_of  # imported late: for few turns
 
@@ -101,7 +101,7 @@ def _keep(event: events.Event, context: RequestContext, origin: str) -> None:
 
 
 def _holds(memory: Memory, part: Sequence[str]) -> bool:
-    """Return False if an `undo`, `forget` or `keep` has made this feedback on a note obsolete."""
+    """Return True unless an `undo`, `forget` or `keep` made this feedback on a note obsolete."""
     from memory_fabric.capture.notes import protocol, replaced  # imported late: only for feedback
 
     key, heading, *_ = part

@@ -50,7 +50,7 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
 
 
 def _worth_restoring(context: RequestContext, session: str, started_at: str) -> list[list[Record]]:
-    """Return this session's, pinned and lasting records, but none that a compaction retains."""
+    """Return this session's, pinned and lasting records, except those that the client loads."""
     memory = context.memory
     sync.confirm_shown(memory)
     where = f"{ACTIVE_CURRENT} AND type <> 'session' AND session = ?"

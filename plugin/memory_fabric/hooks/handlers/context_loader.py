@@ -30,14 +30,14 @@ from memory_fabric.store.queries.conditions import marks
 # The share of this event's time that maintenance may use before records are injected.
 ORDER_SHARE = 0.5
 FIX = "fix:"  # prefix of a fix in the injection ledger; fixes are shown again when a command fails
-# Limits on comparing other people's new records with the user's own: their number, CPU seconds.
+# Limits on checking others' new records for contradictions with the user's: records, CPU seconds.
 MAX_COMPARED, MAX_COMPARING_S = 20, 0.1
 # Limits on reading earlier transcripts while the user waits; a later start reads the remainder.
 MAX_SESSIONS, MAX_BYTES, MAX_CHARS = 2, 1 << 20, 16 << 10
-# The number of sessions to check: more than MAX_SESSIONS, because some may still be running.
+# At most this many sessions are examined, to find MAX_SESSIONS that are not running any more.
 MAX_LOOKED_AT = 12
 UNSEEN_FOR_S = 600
-# A session wrongly marked as ended may be idle for long, so it counts as running for a day.
+# After a session was wrongly marked as ended, wait a day from its last event: it may idle for long.
 REVIVED_UNSEEN_FOR_S = 24 * 3600
 
 
@@ -85,7 +85,7 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
 
 
 def session_block(event: events.Event, context: RequestContext) -> tuple[Reply, tuple[str, ...]]:
-    """Return a reply with records that the session lacks, and their injection ledger names."""
+    """Return a reply with records not yet shown to the session, and their names in its ledger."""
     memory = context.memory
     ledger = Ledger(event, context)
     if event.text("source") == "fork":
@@ -137,7 +137,7 @@ def _maintain(event: events.Event, context: RequestContext) -> None:
     if memory.project is not None and switch.is_on(memory.settings.home, memory.project.id):
         from memory_fabric.sharing.git import shared_journal  # imported late: for shared journals
 
-        try:  # the Stop hook imports the remaining records
+        try:  # import at most MAX_AT_START records; the Stop hook imports the rest
             shared_journal.import_new(memory, most=shared_journal.MAX_AT_START)
         except (FabricError, OSError) as error:
             memory.fail(f"shared journal: {error}")
@@ -164,7 +164,7 @@ def _catch_up(event: events.Event, context: RequestContext) -> None:
 
 
 def _read_on(context: RequestContext, session: str, path: str) -> bool:
-    """Read more of another session's transcript; return False if its messages must not be kept."""
+    """Store more of another session's transcript and return True; False if it is not permitted."""
     # Imported late because it is slow, and often all unfinished sessions are still running.
     from memory_fabric.hooks.session import follow_transcript as transcript
 
@@ -198,7 +198,7 @@ def _may_be_running(db: Database, session: str, path: str, seen_at: str) -> bool
 
 
 def _report_missing(memory: Memory) -> None:
-    """Add a notice, once, if memory lacks journal records or its home lacks the project folder."""
+    """Notify once if memory lacks records of the journal or home lacks the project's folder."""
     try:
         is_gone = registry_file.has_lost_card(memory.settings.home, memory.switched_by[1])
         now, before = own_lines.stamps(memory)
@@ -259,7 +259,7 @@ def _arrived(event: events.Event, memory: Memory) -> str:
 
 
 def _parent(path: str) -> str:
-    """Return the id of a fork's parent session from answers copied from it; '' if not found."""
+    """Return the id of a fork's parent session, contained in copied answers; '' if not found."""
     try:
         with open_regular(path) as stream:
             for line in stream.readlines(1 << 16):

@@ -12,7 +12,7 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries import graph
 
 OUR_SERVERS = frozenset(("plugin:memory-fabric:memory", "memory-fabric"))
-# Tools whose calls are copied: the input field with the items, and the keys an item must have.
+# Maps each tool whose calls are copied to its input field with items, and an item's required keys.
 LISTS = {
     "create_entities": ("entities", ("name", "entityType")),
     "create_relations": ("relations", ("from", "to", "relationType")),

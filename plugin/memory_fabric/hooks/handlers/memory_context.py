@@ -8,9 +8,10 @@ from memory_fabric.recall.pipeline import Fabric
 
 
 def handle(event: events.Event, fabric: Fabric) -> Reply | None:
-    """Inject memories that are new to this session and relevant enough. The first prompt also gets
-    a similar task from an earlier session, and the session block if SessionStart did not run. A
-    prompt that asks where the last session ended also gets the end of that session.
+    """Inject memories that are relevant and new to this session. The first prompt that is long
+    enough for a task also gets a similar task of an earlier session. If SessionStart did not run,
+    the records that it shows are added, too. A prompt that asks where the last session ended also
+    gets the end of that session.
     """
     if events.is_machine_turn(event) or events.is_typed_command(event):
         return None

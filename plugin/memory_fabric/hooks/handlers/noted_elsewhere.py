@@ -11,9 +11,9 @@ from memory_fabric.store.home import log
 
 
 def agent_memory_store(event: Event, context: RequestContext) -> None:
-    """Store the notes in a subagent's last message, in the domain of the agent's type. Compactions
-    run as agents without a type, and are ignored. Quotations earn no trust, because the user did
-    not type the subagent's task.
+    """Store the notes that a subagent's last message contains, in the domain of the agent's type.
+    Agents without a type are ignored: the client runs compactions as such agents. Quotations do not
+    raise a note's trust, because the user did not type the subagent's task.
     """
     message = event.text("last_assistant_message")
     if not event.agent_type or not may_hold(message):
@@ -25,9 +25,9 @@ def agent_memory_store(event: Event, context: RequestContext) -> None:
 
 
 def summary_store(event: Event, context: RequestContext) -> None:
-    """Store the notes in the client's summary after a compaction. They may quote any prompt of the
-    session. The next Stop or prompt reports the outcome, because the model would see a reply to
-    PostCompact as raw text.
+    """Store the notes that the client's summary of a compaction contains. Notes may quote any
+    prompt of the session. The next Stop or prompt reports the outcome, because the model would see
+    a reply to PostCompact as raw text.
     """
     summary = event.text("compact_summary")
     if not may_hold(summary):

@@ -19,5 +19,5 @@ def team_exchange(event: Event, context: RequestContext) -> Reply | None:
     """After the reply, exchange due changes with a team in a detached process."""
     from memory_fabric.sharing.team import ties  # imported late: needed only with a shared log
 
-    receipts = ties.receipts(context.memory.whole, event.name)  # exchange changes of all domains
+    receipts = ties.receipts(context.memory.whole, event.name)  # `whole`: changes of all domains
     return Reply(receipts=receipts) if receipts else None

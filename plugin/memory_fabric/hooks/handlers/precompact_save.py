@@ -36,7 +36,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     saved = checkpoint.checkpoint(
         [t.text for t in turns if t.role == "user" and t.text],
         [t.text for t in turns if t.role == "assistant" and t.text],
-        now=ids.timestamp(),  # later than any record that `follow` has just stored
+        now=ids.timestamp(),  # not the event's time: `follow` may have stored later records
         changed=changed,
         read=read,
         items=checkpoint.open_items(turns),

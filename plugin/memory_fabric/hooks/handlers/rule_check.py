@@ -21,10 +21,11 @@ MAX_LOOKED_BACK_BYTES = 1 << 20
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
     """Apply the rules that match a command or a file change: refuse the call, ask the user, or add
-    context. A rule is shown once per session and agent, and asks the user once. It asks again about
-    calls that cannot be undone, and after the user declined a matching call. A first refusal is
-    recorded before it is sent. If recording fails, the rule is only shown, because it would refuse
-    every time. A rule with `First: pytest` has no effect while pytest's last success is valid.
+    context. A rule is shown once per session and agent. It asks the user once, but again about
+    calls that cannot be undone, and after the user declined a matching call. A rule that refuses
+    only the first call is recorded before the refusal is sent. If this fails, the rule only adds
+    context, because it would otherwise refuse every call. A rule with `First: pytest` has no effect
+    if the last run of pytest passed and no source file has changed since.
     """
     memory = context.memory
     rules = [rule for rule in matching.load(memory) if rule.bindings]
@@ -72,7 +73,7 @@ def _reply_once(
         # A question shows the rule only to the user, and so uses none of the assistant's context.
         in_question = [worth.Item(name, "record", 0) for name in of_records if reply.question]
         used = {effects.effect_of(o.record, o.binding, settings) for o in applied}
-        is_held = reply.refusal and effects.DENY not in used  # if denied, the model cannot disobey
+        is_held = reply.refusal and effects.DENY not in used  # without DENY, the model may retry
         is_asked = reply.question and not reply.refusal
         sessions.record_injections(
             database,
@@ -116,7 +117,7 @@ def _note_unbound(memory: Memory) -> None:
             with database.transaction(durable=False) as connection:
                 launch_marks.note_unbound(connection, database.path, state)
         except StoreUnavailable:
-            continue  # hooks/launch then starts Python needlessly for the next call
+            continue  # harmless: hooks/launch then starts Python for the next call, in vain
 
 
 def _reply(
@@ -134,7 +135,7 @@ def _reply(
     for rule in applied:
         effect = effects.effect_of(rule.record, rule.binding, settings)
         if effect == effects.DENY and rule.is_unseen:
-            effect = effects.TELL  # no success can be detected, so the denial would be permanent
+            effect = effects.TELL  # no pass of `First:` can be seen, so the denial would never end
         by_effect.setdefault(effect, []).append(rule)
     denied = by_effect.get(effects.DENY, [])
     to_ask = [rule for rule in by_effect.get(effects.ASK, []) if rule in asking]
@@ -150,5 +151,5 @@ def _reply(
 
 
 def _names(one: Applied) -> tuple[str, ...]:
-    """Return the ledger names for showing a rule: its id, and the last call that met `First:`."""
+    """Return a shown rule's names in the ledger: its id, and the last call that passed `First:`."""
     return (f"rule:{one.record.id}", *([f"passed:{one.passed}"] if one.passed else []))

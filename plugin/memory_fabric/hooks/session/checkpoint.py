@@ -49,8 +49,9 @@ def checkpoint(
     items: Sequence[str] | None = None,
     before: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Make a checkpoint of prompts, answers and the files changed last (or read, if none was
-    changed). The older checkpoint `before` adds its files, and a missing task or to-do list.
+    """Make a checkpoint from prompts, answers, and the files changed last (or read, if none was
+    changed). The files of the older checkpoint `before` are added. Its task or to-do list is used
+    if there is no new one.
     """
     task, follow_up = open_task(prompts)
     said = [text for answer in answers if (text := one_line(without_notes(answer)))]
@@ -74,7 +75,7 @@ def checkpoint(
 
 
 def open_task(prompts: Sequence[str]) -> tuple[str, str]:
-    """Return the last prompt that states a task, and the last shorter prompt after it."""
+    """Return the last prompt with enough words to state a task, and the last short one after it."""
     lines = (one_line(texts.without_injected(prompt)) for prompt in prompts)
     requests = [t for t in lines if not t.startswith(("/", INTERRUPTED)) and own_words(t)]
     stated = [place for place, text in enumerate(requests) if own_words(text) >= FOLLOW_UP_WORDS]
@@ -198,7 +199,7 @@ def open_items(turns: Sequence[Turn]) -> list[str] | None:
 
 
 def touched_files(turns: Sequence[Turn], tools: Mapping[str, str]) -> list[str]:
-    """Return files in calls of `tools` ({name: input field}) that did not fail, the latest last."""
+    """Return paths from calls of `tools` ({name: path field}) that did not fail, latest last."""
     used = [tool for tool in _that_worked(turns) if tool.name in tools]
     paths = [_text(tool.input, tools[tool.name]) for tool in used]
     return list(dict.fromkeys(filter(None, reversed(paths))))[::-1]
@@ -223,8 +224,8 @@ UNANSWERED = "- No answer to it is on record."
 
 
 def end_of_last(memory: Memory, session: str, about: str = "") -> tuple[str, str]:
-    """Return (text, ledger name) about the last session's end, or ("", "") if there is no such
-    text, or if `about` is given and the text has none of its words.
+    """Return a text about the last session's end, and its name in the ledger. Both are '' if there
+    is no such text, or if `about` is given and no word of `about` is in the text.
     """
     last, turns = prompts.last_turns(memory.session_database(), session, MAX_TURNS)
     lines = end_lines([(role, without_secrets(text)) for role, text, _ in reversed(turns)])

@@ -31,7 +31,7 @@ Read = Callable[..., Reading]
 # If an event has no time for its first step, the next event's steps are half as long.
 MAX_NEW_BYTES, MAX_NEW_CHARS = 8 << 20, 256 << 10
 STEP_BYTES, STEP_CHARS = 2 << 20, 48 << 10
-# A step may use STEP_SHARE of the remaining time. HALVED is the key of the number of halvings.
+# A step may use STEP_SHARE of the time left. `notes[HALVED]` counts how often steps were halved.
 STEP_SHARE, HALVED, MAX_HALVED = 0.8, "halved", 12
 # At most this much of the transcript's end is searched for the entry of a prompt stored late.
 LATE_BYTES = 2 << 20
@@ -50,7 +50,7 @@ COMPLAINTS = {
 
 
 def settle_late(context: RequestContext, session: str, path: str) -> None:
-    """Set the origin (who wrote it) of prompts stored after their transcript entry was read."""
+    """Reread the transcript's end, to set who wrote prompts that were saved after it was read."""
     if not transcript.is_clients_own(context.memory.settings, path):
         return
     start, read_on = files.size_of(path) - LATE_BYTES, reader_of(context.memory.settings.client)
@@ -70,13 +70,13 @@ def follow(
     last: str = "",
     into: list[Kept] | None = None,
 ) -> list[Kept]:
-    """Store the new part of the transcript; return the results of its notes. They are also appended
-    to `into`, so that none is lost if DeadlinePassed is raised. The notes in `last`, the event's
-    last message, are stored first, because the transcript may lag or be missing. At most about
-    `max_bytes` are read, and of them about `max_chars` of message text, which takes a hundred times
-    longer. Reading proceeds in steps, and the offset advances only after a whole step is stored or
-    queued. `is_here` is False if another session catches up on this session. In that case, and for
-    agents, pass the context from `context_of`.
+    """Store the new part of the transcript; return the results of its notes. The results are also
+    appended to `into`, so that none is lost if DeadlinePassed is raised. The notes in `last`, the
+    event's last message, are stored first, because the transcript may lag or be missing. At most
+    about `max_bytes` of the file and `max_chars` of message text are read: text takes a hundred
+    times longer than other bytes. Reading proceeds in steps, and the offset advances only after a
+    whole step is stored or queued. `is_here` is False if another session catches up on this
+    session. In that case, and for agents, pass the context from `context_of`.
     """
     database = context.memory.session_database()
     if is_here:
@@ -213,7 +213,7 @@ def _remember(
     if notes.get("passed") or any(turn.tools or turn.results for turn in own):
         from memory_fabric.hooks.session.store_incidents import keep_incidents  # imported if needed
 
-        # Include notes that were stored already: Stop stores those of the last message first.
+        # Use notes that are stored already, too: `follow` stores the last message's notes first.
         records = (result.record for result in results if result.record)
         fixes = [r for r in records if r.session == session and r.type == "solution"]
         notes = unread.attempt(notes, keep_incidents, context, session, own, notes, fixes)

@@ -43,8 +43,8 @@ CUES = {
     "change": "Sounds like a change of mind: note it if it holds.",
     "person": "Says something lasting about the user; note it if so.",
 }
-# To find a tool that runs in another session, read the transcripts of at most MAX_OTHERS sessions,
-# and only those that changed within OTHERS_CHANGED_S seconds.
+# A tool that runs in another session may have sent the prompt. To find it, read at most MAX_OTHERS
+# transcripts, and only those that changed within the last OTHERS_CHANGED_S seconds.
 MAX_OTHERS, OTHERS_CHANGED_S = 8, 3600
 # Reasons for refusing to run a command, as shown to the user.
 WHY = {
@@ -60,7 +60,7 @@ WHY = {
 
 
 def doubt(event: events.Event, memory: Memory, prompt: str) -> str:
-    """Return a reason to doubt that the user typed this prompt: SCHEDULED, a key of WHY, or ''."""
+    """Return why the user may not have typed a prompt: SCHEDULED or a key of WHY; otherwise ''."""
     database = memory.session_database()
     scheduled = sessions.load_notes(database, event.session).get(sessions.SCHEDULED, ())
     # The client joins scheduled prompts that are due at the same time into one prompt.
@@ -138,8 +138,8 @@ def store_stated(
     context: RequestContext, session: str, prompt: str, staged: str = "", at: str = ""
 ) -> list[Record]:
     """Store the explicit statements of a prompt, unless notes are off, and return the new records.
-    Text that may be pasted first needs the user's confirmation. `at` is the time of an old prompt.
-    `staged` is the prompt's time if nobody has yet checked that the user typed it.
+    If the text may be pasted, they are candidates, which the user must confirm. `at` is the time of
+    an old prompt. `staged` is a new prompt's time while nobody has checked that the user typed it.
     """
     if context.memory.settings.notes == "off":
         return []

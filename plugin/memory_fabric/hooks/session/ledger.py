@@ -85,9 +85,11 @@ class Ledger:
         text: str = "",
         own_words: str = "",
     ) -> tuple[Callable[[], None], ...]:
-        """Return functions that save this injection, to run after the output; () without a ledger.
-        The lengths of `text` (context with memories) and `own_words` (this plugin's text) are saved
-        as costs (`worth`). `offered`: the ids of saved tasks, one of which is the agent's.
+        """Return functions to call after the output, or () if the ledger cannot be written. They
+        save the injected `memories` with their `channel` (e.g. "prompt"), and as costs (see
+        `worth`) the lengths of `text` (context with memories) and `own_words` (this plugin's text).
+        One of the saved tasks `offered` (ids) is the starting agent's, but it is unknown which one.
+        For `loaded` and `anew`, see `sessions.record_injections`.
         """
         database, event, now = self._database, self._event, self._now
         if database is None or database.read_only:

@@ -19,7 +19,7 @@ MAX_SHOWN, MAX_SHOWN_CHARS = 3, 80
 MAX_SHORT_CHARS = 120  # the length to which notes are cut after the first MAX_SHOWN notes
 # Up to this many characters from the beginning of a note identify it among several notes.
 MAX_FIRST_CHARS = 30
-# In a full notice, a record's text is cut to this length, but never the user's own words.
+# In the first MAX_SHOWN notes, a text is cut to this length, unless it has the user's own words.
 MAX_NOTED_CHARS = 400
 
 
@@ -40,9 +40,10 @@ def remembered(records: Sequence[Record], settings: Settings) -> str:
 
 
 def kept(found: "Sequence[Kept]", settings: Settings) -> str:
-    """Return a notice about the results of notes; '' if nothing is new or such notices are off. The
-    assistant's message just above shows each note. So, for several notes, show only the first words
-    of each, and the user's stored words if they differ. Lines that were not stored are listed.
+    """Return a notice about what notes stored or dropped; '' if nothing is new or such notices are
+    off. The assistant's message just above shows its notes. So, if there are several, only the
+    first words of each are repeated, and the user's words only if they are stored otherwise than
+    the note quotes them. Lines that were not stored are listed.
     """
     changes, questions = [], []
     new = [(result, result.record) for result in found if result.record and result.is_new]
@@ -98,12 +99,12 @@ def _notice(
 
 
 def _is_quoted(record: Record) -> bool:
-    """Return True if a record has the trust "user", or quotes words that may give it this trust."""
+    """Return True if a record has the trust "user" or quotes the user and so may get this trust."""
     return record.trust == "user" or bool(record.evidence.get(models.QUOTATION))
 
 
 def _named(record: Record, place: int) -> str:
-    """Return a record's text, reason and `When:` condition, cut if `place` >= MAX_SHOWN."""
+    """Return a record's text, reason and condition; from `place` MAX_SHOWN on, only a cut text."""
     if place >= MAX_SHOWN:
         return cut(_short(record), MAX_SHORT_CHARS)
     record = record._replace(trust="user") if _is_quoted(record) else record
@@ -115,7 +116,7 @@ def _named(record: Record, place: int) -> str:
 
 
 def _above(record: Record, unread: str, shown: str, several: bool) -> str:
-    """Return what the assistant's line for this note lacks: id, user's words, `When:` condition."""
+    """Describe a note without what the message above shows: by id, user's words and condition."""
     from memory_fabric.rules.effects import binds  # imported late: needed only after notes
 
     words = f" “{neutralised(cut(one_line(record.what), MAX_FIRST_CHARS))}”" if several else ""

@@ -86,7 +86,7 @@ def naming(
 
 
 def is_applied(fix: Record, turns: Sequence[Turn], failing: Sequence[Failure] = ()) -> bool:
-    """Return True if a failure described by the fix ended after a call with words of the fix."""
+    """Return True if a command failed as in the fix, and passed after a call applied the fix."""
     stems = stems_of(f"{fix.what} {fix.why}")
     failure = next((f for f in failing if f.error and known_in(f.error, [fix])), None)
     command, applied = failure and failure.command, False

@@ -19,10 +19,10 @@ from memory_fabric.rules.shell import Call
 from memory_fabric.store import files
 from memory_fabric.text import cut, neutralised, one_line
 
-# Maximum bytes read at the end of the session's and of each agent's transcript; maximum calls.
+# Maximum bytes to read at the end of the session's and each agent's transcript; maximum tool calls.
 MAX_BYTES, MAX_AGENT_BYTES, MAX_CALLS = 4 << 20, 1 << 20, 500
 MAX_FILE_CHARS = 80
-# The client's result when a command moves to the background, and its message when it passes there.
+# The client's result for a command moved to the background; its message that the command passed.
 _BACKGROUND = r"Command .{0,80}background"
 _PASSED_THERE = r"<tool-use-id>([^<]+)</tool-use-id>[^\0]*completed \(exit code 0\)</summary>"
 # An output line that shows a command's exit status other than 0: "exit: 1", "rc=2", "1".
@@ -81,7 +81,7 @@ def unmet(
 
 
 def _last_pass(binding: Binding, made: Sequence[Made], roots: Sequence[str]) -> tuple[str, str]:
-    """Return the id of the call where a command last passed, and why it no longer counts, or ''."""
+    """Return (id of the call with the last pass or '', why passes no longer count or '')."""
     undone = ""
     for one in reversed(made):
         deadline.current().check("the runs of the session were read")
@@ -96,7 +96,7 @@ def _last_pass(binding: Binding, made: Sequence[Made], roots: Sequence[str]) -> 
 def _seen(
     binding: Binding, made: Made, calls: Sequence[Call], end: int, roots: Sequence[str]
 ) -> tuple[bool, str]:
-    """Return whether a command in `calls[:end]` passed, and why that no longer counts, or ''."""
+    """Return whether the command passed in `calls[:end]`, and why passes no longer count, or ''."""
     has_passed, is_piped, file, undone = False, False, "", ""
     is_check = required.is_check(binding)
     if is_check and not calls and made.result and not made.result.is_error:
@@ -129,7 +129,7 @@ def _outcome(made: Made, calls: Sequence[Call], at: int, end: int) -> bool | Non
     if is_gate or report is not None:
         return is_gate or report
     if after == "&" or (at and calls[at - 1].after == "||"):
-        return None  # after `&`, nothing waited for the command; after `||`, it may not have run
+        return None  # nothing waits for a command before `&`; one after `||` may not have run
     has_status = any(sign in made.line for sign in _STATUS_VARIABLES)
     states = map(pattern(_STATUS).fullmatch, text.splitlines() if has_status else ())
     return not (pasted_error(text) or any(states))

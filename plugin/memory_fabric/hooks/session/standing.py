@@ -1,4 +1,4 @@
-"""Read and rank the records for a session block."""
+"""Read and rank the records for the text at a session's start (see `recall.session_block`)."""
 
 from collections.abc import Collection, Mapping
 
@@ -14,7 +14,7 @@ from memory_fabric.store.schema import ACTIVE_CURRENT
 
 HOLDS = f"{ACTIVE_CURRENT} AND scope <> 'local'"
 STANDING_TYPES = (*session_block.RULE_TYPES, *session_block.DECISION_TYPES)
-# The maximum number of rules, decisions and facts to rank, newest first, and of pinned records.
+# The maximum number of own rules, decisions, facts per query, newest first; of others', twice that.
 MAX_READ = 60
 # Selects facts that the user stated or agreed to, or that were noted in several sessions.
 _FACTS = (
@@ -35,11 +35,12 @@ OPEN_FOR_SESSIONS = 3
 def standing(
     memory: Memory, now: str, left_out: Collection[str] = (), seen: Collection[str] = ()
 ) -> session_block.Contents:
-    """Return the records of a session block that are valid at `now` (ISO 8601), except `left_out`
-    and `seen`, best first. Pinned records of other types count as rules. `known` has the user's
-    facts and the last week's fixes; `more` counts the rules and decisions that did not fit.
+    """Return the current records for the text at a session's start, best first, except `left_out`
+    and `seen`. In the result, `rules` includes pinned records that are not decisions, `known` has
+    facts and the fixes of the week before `now` (ISO 8601), and `more` counts the rules and
+    decisions that did not fit.
     """
-    # Read the newest rules, decisions and facts; if cut off, also pinned ones and the user's.
+    # Read the newest rules, decisions and facts; if cut at MAX_READ, also pinned and the user's.
     values = (*STANDING_TYPES, OTHERS)
     records_read = memory.find_records(_OWN, values, MAX_READ)
     for part in ("pinned = 1", "trust = 'user'") if len(records_read) == MAX_READ else ():
@@ -97,8 +98,8 @@ def _is_passed_over(memory: Memory, record: Record, sightings: Mapping[str, int]
 
 
 def _open(memory: Memory, sign: str) -> list[Record]:
-    """Return the newest unpinned questions and blockers: own (`sign` is "<>") or shared ("=")."""
-    # The index of open questions has these conditions; `+` avoids the index of shared records.
+    """Return the newest unpinned questions and blockers of the user ("<>") or of others ("=")."""
+    # This literal list lets SQLite use the index `records_open`; `+` rules out `records_of_others`.
     types = ", ".join(f"'{kind}'" for kind in OPEN_TYPES)
     where = f"{HOLDS} AND pinned = 0 AND type IN ({types}) AND +source {sign} '{OTHERS}'"
     return memory.find_records(where, (), session_block.MAX_OPEN)
@@ -106,7 +107,7 @@ def _open(memory: Memory, sign: str) -> list[Record]:
 
 def _fixes(memory: Memory, now: str) -> list[Record]:
     """Return the newest fixes of the last FIX_DAYS days, except shared and imported fixes."""
-    # This form makes SQLite use the index of times; `+` prevents use of the index of fixes.
+    # Let SQLite use the index `records_by_time`; `+` keeps it from using `records_of_fixes`.
     recent = (
         f"{HOLDS} AND pinned = 0 AND +type = 'solution' AND trust IN ('user', 'assistant') "
         "AND source NOT IN (?, 'import') AND created_at > ?"

@@ -21,7 +21,7 @@ SHELL = "Bash"
 # At most this many commands without a result are stored until their results can be read.
 MAX_CALLS = 20
 MAX_ASKED_CHARS = 8000
-# A note must share at least this many content words with the evidence of a failure.
+# A note is about a failure or a prompt with which it shares at least this many content words.
 MIN_SHARED_TERMS = 2
 # The status of a fix until its command has passed; such a fix is not shown to sessions.
 UNCONFIRMED = "candidate"
@@ -83,7 +83,7 @@ def steps_in(
     turns: Sequence[Turn], calls: Mapping[str, Sequence[str]]
 ) -> tuple[list[incidents.Step], dict[str, list[str]]]:
     """Return the steps of these turns in order (commands with outcomes, changed files, messages),
-    and {id: [command, folder]} of all calls without a result, including those in `calls`.
+    and {id: [command, folder]} of the commands without a result so far, including earlier `calls`.
     """
     failed = failed_calls(turns)
     waiting = {id_: list(call) for id_, call in calls.items() if len(call) == 2}
@@ -112,7 +112,7 @@ def steps_in(
 def _note_about(
     failure: incidents.Failure, noted: Sequence[Record], *, is_only: bool
 ) -> Record | None:
-    """Return the fix in `noted` for this failure: the only one, or else the most similar one."""
+    """Return the fix in `noted` most similar to this failure, or None; if `is_only`, the first."""
     if is_only:
         return noted[0] if noted else None
     of_failure = set(terms(f"{failure.cause} {incidents.evidence_of(failure)}"))

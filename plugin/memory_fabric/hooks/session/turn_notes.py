@@ -1,4 +1,4 @@
-"""Store the notes of a finished turn as records, or else the user's statements as candidates."""
+"""Store a finished turn's notes; if it has none, the user's statements as unconfirmed records."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -45,8 +45,9 @@ def take(
     into: list[protocol.Kept] | None = None,
 ) -> list[protocol.Kept]:
     """Store the notes in the assistant's texts of a turn that ended at `until` (ISO 8601). Return
-    the results that are new to the session, also in `into`, which is filled even after a timeout.
-    `at` is the time of older texts; `before` is the assistant's message before the turn's prompt.
+    the results that are new to the session; the list `into`, if given, gets them even after a
+    timeout. `at` is the time of past texts. `before` is the assistant's message before the turn's
+    prompt: the prompt may agree to it.
     """
     settings = context.memory.settings
     texts = [text for text in texts if settings.notes != "off" and may_hold(text)]
@@ -82,8 +83,8 @@ def said_by_user(memory: Memory, session: str, *, until: str = "") -> notes.Said
 def settle(
     context: RequestContext, session: str, entries: Sequence[Turn], *, again: bool = False
 ) -> None:
-    """Set the origin of unchecked prompts from their transcript entries; records of typed prompts
-    get the trust "user". With `again`, entries may also match checked prompts.
+    """Save who sent prompts of unknown origin, as their transcript entries show; records of typed
+    prompts get the trust "user". With `again`, entries may belong to prompts of known origin.
     """
     database = context.memory.session_database()
     staged = prompts.of_session(database, session)[::-1] if entries else []
@@ -123,7 +124,7 @@ def _trust_by(context: RequestContext, session: str, prompt: prompts.Prompt, typ
     if typed and not marked and may_hear(prompt.text):
         from memory_fabric.hooks.session.heard import store_stated  # imported late: seldom needed
 
-        # Store again, because an unchecked prompt cannot restore a forgotten record or raise trust.
+        # Store statements anew: only typed prompts can restore forgotten records or raise trust.
         store_stated(context, session, prompt.text, at=prompt.at)
 
 
@@ -195,8 +196,9 @@ class OwnedTurn(NamedTuple):
 
 def with_owners(db: Database, turns: Sequence[Turn], session: str) -> list[OwnedTurn]:
     """Return the turns of a session's transcript in order, each with the session it belongs to. A
-    forked session begins with copied turns. The last copy is the last turn that has the id of
-    another session or is stored for one (same uuid, or same time, role and text).
+    forked session begins with turns copied from another session. The last copy is the last turn
+    that has another session's id, or is already stored for another session (with the same uuid, or
+    with the same time, role and text).
     """
     keepers = _keepers(db, turns)
     # A prompt copied into a fork has no session id, so it gets the session id of the next answer.

@@ -26,9 +26,10 @@ HEALTH = ("/healthz", "/readyz")
 OPEN = frozenset((*HEALTH, "/openapi.json"))
 # The health endpoints have rate limits of their own, so other requests cannot use them up.
 HEALTH_PER_S = 2000
-# GET with a body passes the guard below these paths; on the paths themselves, the router sends 405.
+# The guard does not refuse GET requests with a body (413) if their path starts with one of these.
+# For the paths themselves, the router then sends 405.
 WITH_BODY = (ingest_protocol.PATH, "/api/changes")
-# Enough for a query of four kilobytes, which percent-encoding can make three times as long.
+# Maximum length of path and query: percent-encoding can turn a parameter of 4 KB into 12 KB.
 MAX_ADDRESS_BYTES = 16 << 10
 # Checked here, because h11 limits the size of headers only if they arrive in several pieces.
 MAX_HEADER_BYTES = 16 << 10
@@ -51,9 +52,9 @@ HOLDER = "memory_fabric.holder"
 
 
 class Names:
-    """The allowed Host headers and origins of this server; `host` is its address as in a URL. A
-    name in `allowed` matches without a port (for a server behind TLS) and with the server's port.
-    If the name contains a port, only that port matches. Raises BadInput for an invalid name.
+    """The allowed Host headers and origins; `host` is the server's own address as written in a URL.
+    A name in `allowed` without a port matches with the server's port, and without any port (for a
+    server behind TLS); one with a port matches only with that port. Raises BadInput for a bad name.
     """
 
     def __init__(self, host: str, port: int, allowed: Sequence[str] = ()) -> None:
@@ -126,7 +127,7 @@ class Guard:
         has_begun = is_over = False
 
         async def guarded(message: Message) -> None:
-            """Send a message with security headers; end the response if the key is deleted."""
+            """Add security headers, and end a streamed response once its key has been deleted."""
             nonlocal has_begun, is_over
             if is_over:
                 return  # the key has been deleted, and the response was ended
@@ -182,7 +183,7 @@ class Guard:
             message = "The Host header is not a name of this server."
             remedy = "Start it with memory-fabric serve --allow-host NAME to allow a name."
             raise Refused(403, "wrong_host", message, remedy)
-        is_link = scope["path"] == FRONT  # other sites may link to the front page
+        is_link = scope["path"] == FRONT  # another site's link may open the front page
         if not self._names.fit_origins(headers.getlist("origin")) or (
             headers.get("sec-fetch-site") in STRANGERS and not is_link
         ):

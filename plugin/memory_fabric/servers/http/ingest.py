@@ -58,7 +58,7 @@ class BatchedWriter:
     def __init__(
         self, own: StoreThread, store: StoreThread, max_backlog: int, accepted: Callable[[], None]
     ) -> None:
-        # `own` only stores and finds queued texts; the worker process does the processing.
+        # `own` stores and finds texts, `store` counts them for `is_full`; a worker processes them.
         self._thread, self._store = own, store
         self._max_backlog, self._on_accepted = max_backlog, accepted
         self._waiting: list[Waiting] = []
@@ -100,7 +100,7 @@ class BatchedWriter:
         job = partial(_complaint, proof_bytes=0 if self._is_proven else PROOF_BYTES)
         try:
             why, is_proven = await self._thread.ask(job, at_once=False)
-            # Without a test write, keep the value: a commit may have failed in the meantime.
+            # Keep False if a commit failed in the meantime, unless a test write was just made.
             self._is_proven = self._is_proven or is_proven
         except Exception as error:  # noqa: BLE001 - reported to monitoring
             self._is_proven = False
@@ -191,7 +191,7 @@ def _accepted(memory: Memory, texts: list[ingest_protocol.Ingest]) -> list[Any]:
 
 
 def _complaint(memory: Memory, proof_bytes: int) -> tuple[str, bool]:
-    """Return why the memory cannot be written ('' if it can), and whether a test write was made."""
+    """Return why memory is not writable, or '', and True if `proof_bytes` were written to test."""
     store_thread.renew(memory)
     if not memory.settings.writes:
         return str(switches.off_error(memory.settings)), False

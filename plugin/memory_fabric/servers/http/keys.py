@@ -26,7 +26,7 @@ KEY_BYTES = 32
 MAX_KEY_CHARS = 200
 # Seconds between checks of the key file; a new or deleted key is noticed at the next check.
 LOOK_EVERY_S = 1.0
-# A request's holder: its key's digest, NOBODY without a valid key, START with this run's key.
+# Values of a request's `holder` besides a key's digest: no valid key, and the key of this run.
 NOBODY, START = "", "start"
 
 
@@ -116,8 +116,8 @@ def _changed(home: str) -> Iterator[list[KeptKey]]:
 class Keys:
     """The server's keys: one made for this run, single-use keys, and the permanent keys in `home`.
     A browser is opened with a single-use key, because other users can read the URL in the list of
-    processes. Ingest needs a key if `strict` is set, or once a permanent key was found, until the
-    server ends: deleting the last key must not open ingest to everyone. Raises StoreUnavailable.
+    processes. Ingest needs a key if `strict` is set, or if any permanent key has existed during
+    this run: deleting the last key must not open ingest to everyone. Raises StoreUnavailable.
     """
 
     def __init__(
@@ -192,7 +192,7 @@ class Keys:
 
 
 class MemberKeys:
-    """The keys of a team's members, validated by the database; a key's holder is its digest."""
+    """The keys of a team's members. The server only hashes a key; the database checks the hash."""
 
     are_needed = True
 
@@ -206,7 +206,7 @@ class MemberKeys:
         return cookie_of(key) if self.holder(key) else ""
 
     def is_good(self, holder: str) -> bool:
-        """Return True: responses are too short to check the key again after the request began."""
+        """Return True: responses end so soon that their keys need no second check."""
         return True
 
 

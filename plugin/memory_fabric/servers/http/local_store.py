@@ -1,8 +1,8 @@
 """The local memory behind the HTTP application: reads, changes by the page, and ingested texts.
 
-Changes with POST /api/changes have the same effects as commands. A request contains the version of
-the record that the page showed, or the code that a preview of this change returned. If the memory
-has changed since, the request is refused (409), and the response contains a record's new state.
+A change (POST /api/changes) has the same effect as a command. Its request contains the version of
+the record that the page showed, or else the code of the change's preview. If the memory has changed
+since, the request is refused (409); given a version, the response has the record's new state.
 """
 
 import asyncio
@@ -112,7 +112,7 @@ class LocalStore(routes.Store):
         return Sessions(server, max_request_body_size=max_bytes, max_sessions=256)
 
     async def _change(self, request: Request) -> Response:
-        # A body of 512 KB has room for 16,384 characters in each field, each escaped as six bytes.
+        # 512 KB: room for three texts of 16,384 characters, even if each character takes six bytes.
         change = (await requests.model_in(request, requests.ChangeBody, 512 << 10)).root
         project = requests.query_in(request, requests.PageQuery).project
         job = partial(carry_out, asked=change)

@@ -1,12 +1,12 @@
 """Access to the memories of the user's projects: a thread for each, and processes that only read.
 
-A request of the page contains a project's id; without one, it is for the served project, of which
-the page shows everything. If the server runs in an isolated domain (MEMORY_FABRIC_DOMAIN), the page
-shows only the memories of this domain from other projects.
+A request of the page contains a project's id; without one, it is for the project for which the
+server was started (the served project), whose memories are all shown. If the server runs in an
+isolated domain (MEMORY_FABRIC_DOMAIN), only this domain's memories of other projects are shown.
 
 Reader processes answer questions in parallel: one process answers 37 questions a second, and two
 answer at least 50 (docs/benchmarks.md). They are started when two questions overlap for the first
-time. If a reader ends unexpectedly, it is replaced, and another reader answers its question.
+time. If a reader ends unexpectedly, another one answers the open question, and a new one starts.
 """
 
 import asyncio
@@ -168,7 +168,7 @@ class Reader(NamedTuple):
 
 
 class ReaderPool:
-    """A pool of at most `number` reader processes; with 0 or 1, the server answers by itself."""
+    """A pool of up to `number` reader processes; if that is below 2, the server itself answers."""
 
     def __init__(
         self, settings: config.Settings, number: int, *, only_served: bool = False
@@ -225,7 +225,7 @@ class ReaderPool:
             self._inside -= 1
 
     async def end(self) -> None:
-        """Kill all multiprocessing children: they are the readers, including starting ones."""
+        """Kill all readers, also those still starting; multiprocessing has no other children."""
         for task in self._starting:
             task.cancel()
         await asyncio.gather(*self._starting, return_exceptions=True)

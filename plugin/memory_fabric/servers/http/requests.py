@@ -27,7 +27,7 @@ MAX_BYTES = 1 << 20
 # Seconds within which the whole body must arrive.
 BODY_S = 10.0
 JSON_TYPE = "application/json"
-# Prefixes of names that pydantic inserts into the path of an error for the variants of a type.
+# Parts of pydantic's error paths with these prefixes name a type, not a field, and are left out.
 _INNER = ("constrained-", "function-", "list[")
 # How far a given time may lie in the future: clocks differ, and a missing time zone counts as UTC.
 MAX_AHEAD = timedelta(days=1)
@@ -68,8 +68,8 @@ async def model_in(request: Request, model: type[Model], max_bytes: int = MAX_BY
     try:
         if charset not in ("", "utf-8", "utf8", "us-ascii"):
             raise UnicodeError(charset)
-        # json.loads accepts lone surrogates, as in a text that was cut within a surrogate pair. It
-        # passes NaN and Infinity, which JSON does not allow, to `int`, which raises ValueError.
+        # json.loads accepts lone surrogates, as in a text that was cut within a surrogate pair.
+        # `parse_constant=int` raises ValueError for NaN and Infinity, which JSON does not allow.
         value = json.loads(body.decode("utf-8-sig"), parse_constant=int)
     except UnicodeError as error:
         raise Refused(400, "bad_encoding", "The body must be UTF-8.") from error
@@ -193,7 +193,7 @@ class IngestBody(pydantic.BaseModel):
 
 
 MAX_SUBJECT_CHARS, MAX_MANY = 4096, 100
-# Values of `action`; pydantic puts this value before an invalid field's name in an error path.
+# All values of `action`; pydantic's error paths begin with one (`edit.text` for the field `text`).
 ACTIONS = frozenset("edit keep drop replace holds pin unpin forget merge undo".split())
 ACTIONS |= {"holds_all", "drop_all"}
 
@@ -230,20 +230,20 @@ class EditBody(_Body):
 
 
 class RecordBody(_Body):
-    """Request to keep, drop, confirm, pin or unpin a record, or to replace older ones with it."""
+    """Request to keep, drop, confirm, pin or unpin a record, or let it replace contrary ones."""
 
     action: Literal["keep", "drop", "replace", "holds", "pin", "unpin"]
     record: Shown
 
 
 class Confirmed(_Body):
-    """Request for a change that needs a preview: without its code, only a preview is returned."""
+    """Request for a change, with its preview's code; without a code, only a preview is returned."""
 
     code: Code | None = _field("The code of the preview; without it nothing is changed.")
 
 
 class BroughtBody(Confirmed):
-    """Request to confirm or forget all unconfirmed records from one program or colleague."""
+    """Request to confirm or forget all unconfirmed records of a program or colleague (`review`)."""
 
     action: Literal["holds_all", "drop_all"]
     of: Subject = Field(description="The name of the program or colleague.")

@@ -41,7 +41,7 @@ STATUSES: tuple[tuple[type[FabricError], int, str, Mapping[str, str] | None], ..
 
 
 class Refused(Exception):
-    """An exception with its error response in JSON; `more` are additional members of the error."""
+    """Exception with a ready JSON error response; `more` adds members to the `error` object."""
 
     def __init__(
         self,

@@ -28,7 +28,7 @@ from memory_fabric.servers.http.ingest import Outcome
 from memory_fabric.store.queues.ingest_queue import IdempotencyConflict, QueuedText
 from memory_fabric.viewer.page import page
 
-# Minimum seconds between checks of readiness (anyone may ask), and the time limit of a check.
+# Minimum seconds between readiness checks, as anyone may ask for one, and a check's time limit.
 LOOK_EVERY_S, PATIENCE_S = 1.0, 5.0
 PAGE_QUERIES: Mapping[str, type[requests.PageQuery]] = {
     "picture": requests.PageQuery, "recall": requests.PageQuestion,
@@ -40,10 +40,10 @@ MAX_MCP_BYTES = 4 << 20
 
 class Store(Protocol):
     """The memory behind the application; `holder` identifies the API key of a request (see keys).
-    `page` maps each name in PAGE_QUERIES to a function of a memory and of the query's parameters.
+    The functions in `page`, by name (as in PAGE_QUERIES), take a memory and the query's parameters.
     `begin` starts background work, and `end` stops it. `admit` raises Unauthorized if the key is
     invalid. `answer` returns the result of `job(memory)` as JSON. `accept` stores a text durably in
-    the ingest queue; `ingested` returns the state of a text, or None if its id is unknown.
+    the ingest queue; `ingested` returns a text's state in the queue, or None if its id is unknown.
     `reasons` returns why a text sent now would not be stored or processed. `mcp_manager` returns
     the SDK's manager of MCP sessions over streamable HTTP. All methods may raise FabricError.
     """
@@ -164,7 +164,7 @@ class Api:
         return await self._store.answer(request.scope[guard.HOLDER], self._store.page["projects"])
 
     def page_route(self, name: str, model: type[requests.PageQuery]) -> Route:
-        """Return the route `/api/NAME`, which calls `Store.page[name]`; `model` has its fields."""
+        """Return the route `/api/NAME`: it calls `Store.page[name]` with the fields of `model`."""
 
         async def answer(request: Request) -> Response:
             query = requests.query_in(request, model)

@@ -42,7 +42,7 @@ ANSWERS_GRACE_S = 1
 END_S = 10.0
 # The maximum number of processes by default, because each one needs about 45 MB under load.
 MOST_BY_DEFAULT = 4
-# Seconds in which a request's head must arrive after the connection opened or the last response.
+# Maximum seconds to receive a request's headers, from the connection's start or its last response.
 ASKING_S = 5.0
 # Time limit in seconds for a client to read a response that does not fit into the socket's buffer.
 READING_S = 30.0
@@ -55,7 +55,7 @@ def listening(host: str, port: int) -> socket.socket:
     """Return a socket that listens on this address. Raises BadInput, CannotListen."""
     address = address_of(host)
     family = socket.AF_INET6 if address.version == 6 else socket.AF_INET
-    # asyncio sets TCP_NODELAY (send small parts of a response at once) only with IPPROTO_TCP.
+    # Without IPPROTO_TCP, asyncio would not set TCP_NODELAY (send small response parts at once).
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -90,7 +90,8 @@ class Listener:
         self.names = Names(self.host, self.port, stated)
         self._server: uvicorn.Server | None = None
         self._is_over = False
-        # Handle signals until uvicorn runs. It has handlers of its own, and calls these at its end.
+        # Handle signals until uvicorn installs its own handlers. When uvicorn ends, it restores
+        # these and calls them for the signals that it received.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._leave)
 
@@ -225,7 +226,7 @@ def _team_app(
 
 
 def config_for(app: ASGIApp | Callable[[], ASGIApp], workers: int = 0) -> uvicorn.Config:
-    """Return uvicorn's settings; no proxy is trusted. If `workers` is set, `app` is a factory."""
+    """Return uvicorn's settings; no proxy is trusted. `app` is a factory unless `workers` is 0."""
     return uvicorn.Config(
         app, factory=workers > 0, workers=workers or 1, loop="asyncio", http=PatientProtocol,
         ws="none", lifespan="on", log_config=None, log_level="critical", access_log=False,

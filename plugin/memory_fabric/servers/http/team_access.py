@@ -1,4 +1,4 @@
-"""Requests on a team's database: each runs in a thread and a transaction, with its member's role.
+"""Requests to a team's database, each in a thread and a transaction with its sender's role.
 
 Several processes can serve one database, because a process stores only connections and recent
 answers. The database checks the key at each request. A replica (a hot standby) answers reads once
@@ -38,7 +38,7 @@ MAX_WAITING = 200
 APPLICATION = "memory-fabric serve"
 # How many seconds answers are cached, and the maximum number of cached answers.
 KEPT_S, MAX_KEPT = 5.0, 500
-# Seconds to wait for a lagging replica, between checks of it, and before retrying a failed replica.
+# Seconds: longest wait for a lagging replica, between checks, and before retrying a failed one.
 REPLAY_S, LOOK_S, RETRY_S = 0.25, 0.01, 1.0
 ENTER = (
     "SELECT set_config('role', %s, true), set_config('memory_fabric.domain', %s, true), "
@@ -47,7 +47,7 @@ ENTER = (
 
 
 class Access:
-    """Access to a team's `space`; `dsn`, `read` (a replica or "") are libpq connection strings."""
+    """Access to a space's log; `dsn` is a libpq connection string, `read` a replica's or ''."""
 
     def __init__(
         self, settings: Settings, dsn: str, space: str, read: str = "", *, insecure: bool = False
@@ -66,7 +66,7 @@ class Access:
         return await self.in_thread(lambda: self.primary.run(self._asked(holder, job)))
 
     async def read(self, holder: str, job: TeamJob[T], question: Hashable = None) -> T:
-        """Run a read-only job, on the replica if possible; cache its value under `question`."""
+        """Run a read-only job, on the replica if possible; `question`, if set, is its cache key."""
         return await self.in_thread(lambda: self._read(holder, job, question))
 
     def _read(self, holder: str, job: TeamJob[T], question: Hashable) -> T:
@@ -89,7 +89,7 @@ class Access:
         return self.primary.run(self._asked(holder, job, question))
 
     def _tell(self, without_replica: str) -> None:
-        """Save why the replica is not used ("" if it is used); print a message about a change."""
+        """Save why the replica is not used, or ""; print a message when its use ends or resumes."""
         if without_replica:
             self._retry_at = time.monotonic() + RETRY_S
         if bool(without_replica) != bool(self.without_replica):
@@ -100,7 +100,7 @@ class Access:
     def _asked(
         self, holder: str, job: TeamJob[T], question: Hashable = None, state: int = 0
     ) -> Callable[[Connection], T]:
-        """Return a function that waits until a replica has reached `state`, and then runs `job`."""
+        """Return a function that waits for a replica to reach `state` (if not 0) and runs `job`."""
 
         def asked(connection: Connection) -> T:
             until = time.monotonic() + REPLAY_S

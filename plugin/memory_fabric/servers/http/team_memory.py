@@ -1,8 +1,8 @@
 """A team's memory as one member sees it within one transaction; it has no SQLite database or file.
 
 Recall and the tools use it in place of `store.memory.Memory`. A change appends operations to the
-shared log (sharing.replica.wire). An operation is a member's statement about one record or row of
-the graph (its key); it replaces only the member's own current operations ("heads") on this key.
+shared log (sharing.replica.wire). An operation is a member's statement about one record or graph
+row, named by a key. It replaces only the member's own current operations ("heads") with this key.
 """
 
 import time
@@ -26,7 +26,7 @@ from memory_fabric.store.queries.reader import Reader
 from memory_fabric.text import name_key, same_form
 
 Result = dict[str, Any]
-# The origin of operations made here, instead of a machine's id. Undo has its own origin.
+# Origins of the operations that this server makes, and of its undos; others have a machine's id.
 ORIGIN, UNDOING = "serve-team", "serve-undo"
 
 
@@ -96,7 +96,7 @@ class TeamMemory(Memory):
         return self.apply_now(operation)  # changes to the shared log are not queued
 
     def domain_of(self, stated: str) -> str:
-        """Return a new statement's domain: `stated` if visible, otherwise the first visible one."""
+        """Return the domain to store: `stated`, or if that is hidden, the first visible domain."""
         if self.domains is None or stated in self.domains:
             return stated
         return self.domains[0] if self.domains else stated
@@ -210,7 +210,7 @@ def _create_relations(memory: TeamMemory, operation: Operation) -> Result:
 
 
 def _withdraw(memory: TeamMemory, operation: Operation) -> Result:
-    """Withdraw the member's statements that are listed, or all that are about listed entities."""
+    """Withdraw the member's statements: those `operation` lists, or all about listed entities."""
     payload, keys = operation.payload, list[str]()
     for deletion in payload.get("deletions", ()):
         name = deletion["entityName"]
@@ -262,7 +262,7 @@ def _entities(memory: TeamMemory, names: Iterable[str]) -> set[str]:
 
 
 def _named(memory: TeamMemory, names: Sequence[str]) -> set[str]:
-    """Return the names that occur in any statement, for example in a relation or a record."""
+    """Return those of `names` that occur in any visible statement, such as a relation or record."""
     entities = memory.reader.entities_by_key(map(name_key, names))
     return {name for name in names if entities.get(name_key(name), Entity("", "")).name == name}
 

@@ -24,14 +24,14 @@ Groups = Sequence[Words]
 MAX_ABOUT = 10_000
 # Maximum number of relations read for a list of entities, and of texts that describe an entity.
 MAX_RELATIONS, TEXTS_OF_ENTITY = 200, 3
-# Limits for finding records equal to a new one: records compared, and words they must contain.
+# To find records equal to a new one: maximum numbers of records to compare and words to search.
 MAX_COMPARED, MAX_WORDS_COMPARED = 20, 30
 # Most questions need records and observations, so one query searches both.
 FOUND_TOGETHER = (wire.RECORD, wire.OBSERVATION)
 
 
 class TeamReader(reader.Reader):
-    """Queries on a space's `domains` (None: all) in one transaction; `failed`: the first error."""
+    """Queries in one transaction, limited to `domains` unless None. `failed` is the first error."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class TeamReader(reader.Reader):
         self.failed: FabricError | None = None
         self.connection, self.space, self.member = connection, space, member
         self.domains = None if domains is None else tuple(domains)
-        # Caches for this transaction: rows found by each search, and when relations were stated.
+        # Caches for this transaction: rows found by each search, and when each relation was stated.
         self._matches: dict[Any, dict[str, list[team_rows.Row]]] = {}
         self._stated: dict[Relation, str] = {}
 
@@ -187,7 +187,7 @@ class TeamReader(reader.Reader):
         return [by_id[id_] for id_ in ids if id_ in by_id]
 
     def own_records_with(self, text: str) -> list[team_rows.Row]:
-        """Return the caller's records with all words of a text (its first 30), best match first."""
+        """Return the caller's records with all of a text's first 30 words, best match first."""
         some = " ".join(words(text)[:MAX_WORDS_COMPARED])
         matches = self._matching((wire.RECORD,), [[some]], MAX_COMPARED, EVERYTHING, [some])
         return [row for row in matches[wire.RECORD] if row.author == self.member]
@@ -243,7 +243,7 @@ class TeamReader(reader.Reader):
             raise self.failure(error) from error
 
     def _meant(self, keys: Iterable[str]) -> list[tuple[str, str, bool]]:
-        """Return (key, entity's name, is an alias) for each key of an entity's name or alias."""
+        """For each key that is a name or alias, return (key, entity's name, True for an alias)."""
         wanted = list(dict.fromkeys(keys))
         rows = self.call("names_of", wanted, columns="asked, name, is_alias") if wanted else []
         return [(str(key), str(name), bool(is_alias)) for key, name, is_alias in rows]
@@ -258,7 +258,7 @@ class TeamReader(reader.Reader):
         return [candidate for candidate in candidates if candidate is not None]
 
     def standing(self, keys: Sequence[str], filters: Filters = EVERYTHING) -> list[team_rows.Row]:
-        """Return one current statement for each log key: the caller's own, otherwise the oldest."""
+        """Return one current statement for each key, if any: the caller's own, else the oldest."""
         condition = self.condition(filters)
         if condition is None:
             return []
@@ -333,7 +333,7 @@ class TeamReader(reader.Reader):
         return list(chosen.values())
 
     def _rows(self, ids: Iterable[object]) -> list[team_rows.Row]:
-        """Return the rows with these ids, oldest first; the value of a withdrawn one is empty."""
+        """Return the current rows with these ids, oldest first; a withdrawal has an empty value."""
         wanted = [str(id_) for id_ in ids]
         if not wanted:
             return []

@@ -1,8 +1,8 @@
 """Rows of a team's shared log, parsed as records, entities, observations and relations.
 
 Functions in the database find the rows (sharing/server/schema/010_search.sql), which are read as
-the requesting member, under the log's row-level security. Statements are checked as untrusted
-input. The caller's own records keep their `trust`; others' statements get "foreign".
+the requesting member, under the log's row-level security. Statements are untrusted input, checked
+as in sharing by git. The caller's own records keep their `trust`; others' statements get "foreign".
 """
 
 import sys

@@ -38,7 +38,7 @@ from memory_fabric.store.queues import ingest_queue
 from memory_fabric.text import cut, name_key, neutralised, one_line
 from memory_fabric.viewer.picture import age_of, presentable
 
-# Limits of the page, so that it draws and searches smoothly; the server searches all memories.
+# Maximum numbers sent to the page, so that it draws and searches smoothly. Recall searches all.
 LIMITS = {"records": 2000, "entities": 3000, "observations": 5000, "relations": 5000}
 SHOWN = (
     "id type what why alternatives outcome category scope domain trust author source agent "
@@ -98,7 +98,7 @@ class TeamStore(routes.Store):
         await self._access.read(holder, lambda _: None)
 
     async def answer(self, holder: str, job: Job, project: str = "") -> Response:
-        """Return a read-only job's result; cache it under the job's parameters, without `now`."""
+        """Return a read-only job's result, cached by the job's parameters except the time `now`."""
         question = None
         if isinstance(job, partial) and job.func != self._status:
             question = (job.func, *(item for item in job.keywords.items() if item[0] != "now"))

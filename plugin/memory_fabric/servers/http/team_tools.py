@@ -53,7 +53,7 @@ def remember(team: Any, arguments: Arguments, said_by: models.Provenance) -> Out
 
 
 def forget(team: Any, arguments: Arguments, said_by: models.Provenance) -> Outcome:
-    """Withdraw the caller's statements that match; without the preview's code, only list them."""
+    """List the caller's matching statements and a code; if called with this code, withdraw them."""
     what = arguments["what"]
     # The text may be an id, the name of an entity, or words of a record.
     rows = _named(team, what) or team.reader.about([what], MAX_FORGOTTEN)
@@ -203,7 +203,7 @@ def manager(access: team_access.Access, max_bytes: int) -> StreamableHTTPSession
                 outcome = local_tools.call(memory, name, arguments, SAID_BY, CALLS)
                 if outcome.failed and memory.reader.failed is None:
                     raise _Failed(outcome)  # rolls the transaction back
-                return outcome  # `access` raises a database error
+                return outcome  # if the database failed, `access` raises its error
 
             ask = access.read if name in local_tools.READERS else access.ask
             try:

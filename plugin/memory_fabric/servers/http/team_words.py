@@ -18,12 +18,12 @@ from memory_fabric.sharing.server.connect import Connection
 RANKED_ROWS = 3_000
 # A word in more than this share of the rows is ignored if the query has other words.
 COMMON_SHARE = 0.5
-# Maximum number of frequent groups to combine; the rarest of them are chosen.
+# Maximum number of frequent words to combine; if there are more, the least frequent are chosen.
 MAX_IN_QUORUM = 4
 # Maximum number of groups to score; memory_fabric.find_heads has the same limit.
 MAX_GROUPS = 8
-# If all words are frequent, this many rows are ranked, newest first, for each row to return. It is
-# low, because scanning by time costs more than ranking.
+# For `newest`, the number of rows to rank, as a multiple of the rows to return. It is low, because
+# scanning by time costs more than ranking.
 SPARE = 1
 # To calculate the weight of a word without statistics, this share of the rows is assumed.
 RARE_SHARE = 0.0005
@@ -42,10 +42,10 @@ class Word(NamedTuple):
 
 
 class WordQuery(NamedTuple):
-    """The tsqueries that find rows, and, to score rows, a tsquery and a weight for each query word.
+    """A query; to score rows, `groups` has a tsquery for each word, and `weights` its weight.
 
-    `ranked` matches few enough rows to rank them all. `newest` may match more rows, of which only a
-    limited number of the newest ones is ranked. Either tsquery may be empty.
+    `ranked` and `newest` are tsqueries that find rows; either may be empty. `ranked` matches few
+    enough rows to rank all; of those that `newest` matches, only some of the newest are ranked.
     """
 
     groups: tuple[str, ...]
@@ -66,16 +66,16 @@ def word_query(
     limit: int,
     phrases: Sequence[str] = (),
 ) -> WordQuery | None:
-    """Return a query for rows with any word or, if given, all `phrases`; None if none has lexemes.
-
-    Each group contains the spellings of one word; `known` has the statistics of all spellings and
-    phrases. The space has about `rows` rows. Frequent words are combined, to match fewer rows.
+    """Return a query for rows with all `phrases` or, without phrases, with any of the words. Return
+    None if none of them has lexemes. Each group contains the spellings of one word; `known` has the
+    statistics of all spellings and phrases. The space has about `rows` rows. Frequent words are
+    combined, to match fewer rows.
     """
     every = []
     for spellings in groups:
         words = [known.get(text, Word()) for text in spellings]
         shares = {_all_of(word): word.share for word in words}
-        shares.pop("", None)  # spellings without lexemes
+        shares.pop("", None)  # '' stands for spellings without lexemes
         if shares:
             every.append(_Group(f"({' | '.join(sorted(shares))})", min(1.0, sum(shares.values()))))
     every = sorted(every, key=lambda group: group.share)[:MAX_GROUPS]
@@ -93,7 +93,7 @@ def word_query(
 
 
 def _selective(telling: list[_Group], every: list[_Group], rows: int, limit: int) -> WordQuery:
-    """Return a query for rows with a rare word or several frequent words, scored by `every`."""
+    """Return a query for a rare word or several frequent words of `telling`, scored by `every`."""
     rare: list[_Group] = []
     frequent: list[_Group] = []
     budget = RANKED_ROWS / 2
@@ -102,8 +102,8 @@ def _selective(telling: list[_Group], every: list[_Group], rows: int, limit: int
         (rare if budget >= 0 else frequent).append(group)
     frequent = frequent[:MAX_IN_QUORUM]
     quorum, holding = _any_of(frequent), rows * sum(group.share for group in frequent)
-    # A row must contain the highest number of frequent words for which enough rows are expected.
-    # The estimate assumes independent words; in fact, related words occur together more often.
+    # Require two or more frequent words: as many as leave at least `limit` rows by this estimate.
+    # It treats words as independent; in fact, related words occur together more often.
     for needed in range(len(frequent), 1, -1):
         shares = (math.prod(g.share for g in some) for some in combinations(frequent, needed))
         holding = rows * sum(shares)
@@ -113,7 +113,7 @@ def _selective(telling: list[_Group], every: list[_Group], rows: int, limit: int
     query = _whole(every, rows)
     if limit <= holding <= RANKED_ROWS:
         return query._replace(ranked=" | ".join([*([_any_of(rare)] if rare else []), quorum]))
-    if holding < limit:  # two of the words may never occur together, so one is enough
+    if holding < limit:  # too few rows may contain two of the words, so one is enough
         quorum = _any_of(frequent)
     return query._replace(ranked=_any_of(rare), newest=quorum)
 
@@ -128,7 +128,7 @@ def _at_least(needed: int, groups: Sequence[_Group]) -> str:
 
 
 def _whole(groups: Sequence[_Group], rows: int) -> WordQuery:
-    """Return a query that can only score rows, with weights as in BM25; it matches no rows yet."""
+    """Return a query with weights as in BM25; the caller adds the tsqueries that find rows."""
     counts = [max(group.share or RARE_SHARE, 1 / max(1, rows)) * rows for group in groups]
     weights = [math.log(1 + (rows - n + 0.5) / (n + 0.5)) if n < rows else 0.1 for n in counts]
     return WordQuery(tuple(group.query for group in groups), tuple(weights))

@@ -1,8 +1,8 @@
 """The graph as the nine graph tools show it: the databases of project and user combined, in pages.
 
-A page contains as many whole entities, with their relations, as fit, and the position at which the
-next page starts. An entity that is too large for a page starts a new page, with the observations
-that fit; its remaining relations follow on the next pages.
+A page contains as many entities as fit, each whole and with its relations. The page also states
+where the next page starts. An entity that is too large for a page starts a new page, with the
+observations that fit; its remaining relations follow on the next pages.
 """
 
 from collections import defaultdict
@@ -16,15 +16,15 @@ from memory_fabric.store.database import Database
 from memory_fabric.store.queries import entity_search, graph
 from memory_fabric.text import cut, name_key
 
-# Entities, and their incoming and outgoing relations by a number that grows with each relation.
+# Entities, and a dict of their incoming and outgoing relations, with keys in creation order.
 Part = tuple[list[Entity], dict[int, Relation]]
 Places = Iterable[tuple[int, str]]
 Opener = Callable[[Sequence[str], Sequence[str]], list[Part]]
-# A sort key (by database, then by creation), the relation, and its size in characters.
+# (sort key, relation, size in characters). The key sorts by database, then by creation.
 Numbered = tuple[int, Relation, int]
 # The number of entities read at once: few at first, because most answers are short.
 FIRST_CHUNK, CHUNK = 32, 96
-# Maximum number of relations to read at first. If it is reached, all are read again without limit.
+# Limit of a first query for the relations of some entities; if reached, a second query reads all.
 CHUNK_RELATIONS = 2000
 # At least this many characters of an observation are shown, even if it is longer than a page.
 LEAST_CHARS = 200
@@ -89,9 +89,9 @@ def found(
     databases: Sequence[Database], query: str, enough: int, start: Start, max_chars: int
 ) -> tuple[Page, str]:
     """Return a page of the entities that match a query, best match first, and a note (MEM-07). An
-    entity matches if it contains the query as a substring (as in the reference server), or a common
-    alias of the query (k8s, Kubernetes), or all its words. If fewer than `enough` entities match,
-    entities that contain some of the words follow.
+    entity matches if it contains the query as a substring (as in the reference server), or all
+    words of the query, or if it is named by a common alias of the query (Kubernetes for k8s). If
+    fewer than `enough` entities match, entities that contain some of the words follow.
     """
     if not query:
         return read(databases, start, max_chars)
@@ -210,8 +210,8 @@ _KEPT: dict[str, tuple[Graph, Opener]] = {}
 def page(
     filled: "_Filled", opener: Opener, entities: Places, start: Start, *, outgoing: bool = False
 ) -> Page:
-    """Fill a page with `entities`, (position, name) from `start` on, and their relations. `opener`
-    reads entities. With `outgoing`, only relations that start at an entity are listed with it.
+    """Fill a page. `entities` yields (position, name) from `start` on; `opener` reads the entities
+    and their relations. With `outgoing`, only relations that start at an entity are listed with it.
     """
     skipped = start.relations
     entities_left = iter(entities)
@@ -254,7 +254,7 @@ class _Filled:
         return min(CHUNK, 1 + self._free * len(self._entities) // max(1, used))
 
     def add(self, entity: Entity, around: Sequence[Numbered]) -> int | None:
-        """Add an entity if it fits or is the first; return how many of its relations do not fit."""
+        """Add an entity if it fits or is first; return how many relations do not fit, else None."""
         new_chars = sum([n for key, _, n in around if key not in self._relations])
         size, fitting = _entity_chars(entity) + new_chars, len(around)
         if size > self._free:

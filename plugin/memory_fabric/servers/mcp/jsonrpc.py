@@ -46,7 +46,7 @@ def message_of(line: bytes) -> Message | None:
     stated = value.get("id")
     id_: Id | None = stated if isinstance(stated, str) else None
     if isinstance(stated, int | float) and not isinstance(stated, bool):
-        id_ = stated if stated - stated == 0 else None  # None for infinity and NaN: not JSON
+        id_ = stated if stated - stated == 0 else None  # excludes inf and NaN, which JSON forbids
     method, params = value.get("method"), value.get("params")
     if "id" in value and id_ is None:
         wrong = "an id is a text or a number"

@@ -20,7 +20,7 @@ from memory_fabric.text import cut, many, name_key, neutralised, one_line
 MAX_HIT_CHARS, MAX_TEXT_CHARS = 700, 300
 MAX_NAMES, MAX_NAME_CHARS = 4, 80
 DEFAULT_LIMIT = 10
-# The trust of the assistant's statements; graph tools get less, because they may copy from files.
+# The trust of `remember`'s statements; those of graph tools may be copied from files and get less.
 REMEMBER_TRUST = "assistant"
 EVERYWHERE = frozenset(("everywhere", "me", "all", "all projects", "every project"))
 STORED = "Tiers: graph now; the local journal and MEMORY.md, where it belongs there, follow."
@@ -63,7 +63,7 @@ def recall(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) ->
             items = worth.items([hit.id for hit in answer.hits], text)
             sessions.record_told(database, said_by.session, worth.ASKED_FOR, now, items)
         except StoreUnavailable:
-            pass  # answer even if it cannot be recorded what was recalled
+            pass  # answer even if the recall cannot be recorded
     return Outcome((text,))
 
 
@@ -109,7 +109,7 @@ def record_in(memory: Memory, arguments: Mapping[str, Any], domain: str) -> Reco
     lost = {n for n in arguments.get("entities", ()) if n in arguments["text"] and n not in text}
     names = [name for name in map(redact, arguments.get("entities", ())) if name not in lost]
     unredacted = [name for name in names if "[redacted" not in name and name.strip()]
-    # Entities named by the caller come first, with types found in the text; others in it follow.
+    # The caller's entities come first, typed as in the text; then those that only the text has.
     by_key = {name_key(entity.name): entity for entity in stated_record.entities}
     entities = [by_key.pop(name_key(n), Entity(n, "unknown")) for n in unredacted]
     beside = {models.WHEN: arguments.get("when"), models.ALSO: arguments.get("also")}
@@ -122,7 +122,7 @@ def record_in(memory: Memory, arguments: Mapping[str, Any], domain: str) -> Reco
 def _by_words(
     memory: Memory, arguments: Mapping[str, Any], by: Provenance, record: Record
 ) -> tuple[Provenance, Record, str]:
-    """Return (provenance, record, quotation), with the user's trust if `from` quotes the user."""
+    """Return (provenance, record, quotation); if `from` quotes the user, the trust can rise."""
     if not arguments.get("from") or by.agent:
         return by, record, ""
     from memory_fabric.capture.notes.grammar import Note, source
@@ -149,7 +149,7 @@ def _by_words(
 
 
 def _one_of(arguments: Mapping[str, Any], first: str, second: str) -> str:
-    """Return the type in either of two fields, or ''. Raises BadInput if unknown or ambiguous."""
+    """Return the record type in either field, or ''. Raises BadInput if unknown or they differ."""
     stated = {models.record_type(arguments[n]) for n in (first, second) if arguments.get(n)}
     unknown = sorted(stated - (models.RECORD_TYPES - {"session"}))
     if unknown:

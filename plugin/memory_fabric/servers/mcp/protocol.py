@@ -1,7 +1,7 @@
 """The Model Context Protocol as this server implements it: versions, parameters and results.
 
 Up to version 2025-11-25, a client begins with `initialize`. From version 2026-07-28 on there is no
-handshake: each request contains an envelope in `_meta` (such as the version), and each result
+handshake: each request contains an envelope in `_meta` (version, capabilities), and each result
 contains data about the server. A connection's first request decides between these two protocols.
 """
 
@@ -31,7 +31,7 @@ GRAPH = {"uri": GRAPH_URI, "name": "knowledge-graph", "title": "Knowledge Graph"
 GRAPH["description"] = "The full knowledge graph with all entities and relations"
 GRAPH["mimeType"] = JSON_TYPE
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
-# Errors for a request of the wrong protocol: with an envelope, or with the old handshake.
+# Errors for an envelope on a connection with handshake, and for a handshake on one with envelopes.
 NO_ENVELOPES = (
     "this connection serves the handshake protocol era; requests carrying the "
     f"{MODERN_VERSION} envelope are not accepted on it"
@@ -39,7 +39,7 @@ NO_ENVELOPES = (
 NO_HANDSHAKE = (
     f"connection is serving the {MODERN_VERSION} protocol; the initialize handshake is not accepted"
 )
-# Lists that clients may subscribe to. The lists never change, but a subscription is no error.
+# Clients may subscribe to changes of these lists; this is no error, though the lists never change.
 CHANGES = ("toolsListChanged", "promptsListChanged", "resourcesListChanged")
 _OBJECT: Schema = {"type": "object"}
 _URI = whole(uri=STRING)
@@ -78,7 +78,7 @@ DISCOVERY = {
 
 def check(method: str, params: Mapping[str, Any]) -> None:
     """Raise Fault if a method's parameters are invalid. Null counts as absent, also in the filter
-    of `subscriptions/listen`; only for `arguments`, it is invalid (as in the reference server).
+    of `subscriptions/listen`; only `arguments` must not be null (as in the reference server).
     """
     stated = {k: v for k, v in params.items() if v is not None or k == "arguments"}
     wanted = stated.get("notifications")

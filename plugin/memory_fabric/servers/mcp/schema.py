@@ -78,7 +78,7 @@ def _result(**properties: Schema) -> Schema:
     return {**schema, "properties": {**properties, "note": STRING}}
 
 
-# Schemas of results, as in the reference server. Language models do not see them: no descriptions.
+# Schemas of results, as in the reference server; without descriptions, as models do not see them.
 _ENTITIES = array(_closed(name=STRING, entityType=STRING, observations=array(STRING)))
 # `from` is a keyword in Python, so these properties cannot be given as keyword arguments.
 _RELATIONS = array(_closed(**{"from": STRING, "to": STRING, "relationType": STRING}))

@@ -108,7 +108,7 @@ class MemoryServer:
         return await called(params, answer)
 
     async def _tell(self) -> None:
-        """Notify all subscribers, of the old and new protocol, that the graph changed (MEM-16)."""
+        """Notify subscribers of both protocol versions that the graph has changed (MEM-16)."""
         for connection, uris in list(self._subscribed.items()):
             if GRAPH_URI in uris:
                 await connection.send_resource_updated(GRAPH_URI)

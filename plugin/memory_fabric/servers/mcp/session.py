@@ -34,7 +34,7 @@ class Session:
         self._modern: bool | None = None
         self._greeted, self._client = False, ""
         self._subscribed = False
-        # The unanswered requests. For those that are subscriptions, whether they include the graph.
+        # Unanswered requests. Those that are subscriptions map to True if they include the graph.
         self._open: set[Message] = set()
         self._listening: dict[Message, bool] = {}
         self._settled = threading.Condition()
@@ -180,7 +180,7 @@ class Session:
         if hears:
             self._begin_to_watch(request, begun)
         else:
-            begun()  # nothing to watch: without the graph, only lists that never change
+            begun()  # confirm at once: apart from the graph, nothing can change
 
     def _begin_to_watch(self, request: Message, begun: Callable[[], Result | None]) -> None:
         """Watch the graph for changes from now on, and respond with the result of `begun()`."""

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 else:
     import _signal as signal  # `signal` imports enum, which takes half of the start time
 
-# The first request after the handshake. A client pauses after it, which gives time to load code.
+# Method of the first request after the handshake; the client's pause after it is used to load code.
 LISTED = b'"tools/list"'
-# Seconds to finish after SIGINT, because a client sends SIGTERM after 100 ms.
+# Seconds to finish after SIGINT: less than the 100 ms after which a client sends SIGTERM.
 SIGNAL_GRACE_S = 0.08
 # Seconds after the end of input to send pending responses, and seconds to close the memory.
 ANSWERS_GRACE_S = 10.0
@@ -69,7 +69,7 @@ def main(environ: Mapping[str, str] | None = None) -> NoReturn:
         live.listen()
     store_thread.settle()
     if settings.memory_file_path:
-        store.begin()  # a killed server may not have written its last changes to the file
+        store.begin()  # this writes to the file any changes that a killed server did not
     follows = _follow_if_tied(settings.home, working_folder)
     for line in lines(0):
         follows = follows or _follow_if_tied(settings.home, working_folder)
@@ -113,7 +113,7 @@ def _open(settings: Settings) -> Memory:
 
 
 READ_BYTES = 1 << 16
-# Bytes per write. On Linux, writing this many to a pipe that is ready cannot block (POSIX: 512).
+# Bytes per write, which a ready pipe on Linux accepts without blocking (POSIX requires only 512).
 PIECE_BYTES = 4096
 
 
@@ -201,8 +201,8 @@ def claimed_output() -> int:
 
 
 class WorkingFolder:
-    """The folder in which the server was started. It is the project once it has a memory; until
-    then, only the user's memory is used, because desktop clients start servers in any folder.
+    """The server's working folder. It counts as the project once a project memory exists for it;
+    until then, only the user's memory is used, because desktop clients start servers in any folder.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -213,7 +213,7 @@ class WorkingFolder:
             self._folder = "" if stated else os.getcwd()
         except OSError:  # the folder has been deleted
             pass
-        # The state of the project registry at the last check, and the path of this folder's graph.
+        # At the last check: the project registry's stamp, and the path of this folder's graph.
         self._stamp: tuple[int, int, int] | None = None
         self._graph = ""
 

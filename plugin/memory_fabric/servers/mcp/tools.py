@@ -66,7 +66,7 @@ def search_nodes(memory: Memory, arguments: Arguments, _said_by: Provenance) -> 
     """Return a page of entities that match the query, best match first (MEM-07, MEM-09)."""
     query, enough = arguments["query"], memory.settings.max_results
     found = partial(graph_view.found, query=query, enough=enough)
-    # The best matches come first, so half a page of them, which costs half, is usually enough.
+    # Best matches come first, so half a page is usually enough, which costs only half the tokens.
     return _graph_answer(memory, arguments, found, pages=0.5 if query else 1)
 
 
@@ -89,7 +89,7 @@ def _readable(memory: Memory) -> list[Database]:
 
 
 def _graph_answer(memory: Memory, arguments: Arguments, view: View, *, pages: float = 1) -> Outcome:
-    """Return a page of the graph, made by `view`, with notes; `pages` is its size in full pages."""
+    """Return a page of `view`, `pages` times the usual size; note omissions and failures."""
     start = graph_view.start_of(arguments.get("cursor", ""))
     max_chars = int(pages * memory.settings.max_reply_chars)
     page, not_shown = view(_readable(memory), start=start, max_chars=max_chars)
@@ -118,7 +118,9 @@ def _list_answer(result: Mapping[str, Any], key: str, asked: list[Any], *notes: 
 def _deleted(
     kind: str, key: str, what: str, memory: Memory, arguments: Arguments, said_by: Provenance
 ) -> Outcome:
-    """Delete items and the relations of deleted entities; ignore missing ones (MEM-05, MEM-06)."""
+    """Run the operation `kind`, which deletes the items in `arguments[key]`, and the relations of
+    deleted entities; ignore missing items. `what` names the items in the answer (MEM-05, MEM-06).
+    """
     result = memory.write(kind, {key: arguments[key]}, said_by)
     message = f"{what} deleted successfully"
     notes = tuple(filter(None, (_queued_note(result),)))
@@ -150,7 +152,7 @@ CALLS: Calls = {
 }  # fmt: skip
 # Tools that accept a domain for new statements; isolated agents always use their own domain.
 SAYING = frozenset(("create_entities", "create_relations", "add_observations", "remember"))
-# Tools that accept a domain and then show only its content, if the agent may see it.
+# Tools that accept a domain and then show only its content, or nothing if an agent may not see it.
 READING = frozenset(("read_graph", "search_nodes", "open_nodes"))
 SCHEMAS = {tool.name: tool.input for tool in TOOLS}
 # `kind` is an alias of the field `type`, as in notes; clients do not see it, to save tokens.
@@ -193,7 +195,7 @@ def call(
     """Run a valid call and return its outcome; `calls` maps tools' names to functions."""
     usable = jsonrpc.whole_text(known_part(SCHEMAS[name], arguments))
     if name == "recall":
-        # Restore filters that the schema lacks: without them, recall would find too many memories.
+        # Restore filters, dropped by `known_part`: without them, recall would find too much.
         usable |= jsonrpc.whole_text({key: arguments[key] for key in KEYS if key in arguments})
     if name in SAYING and memory.domains is None:
         said_by = said_by._replace(domain=stated_domain(arguments) or said_by.domain)
@@ -240,9 +242,9 @@ class RequestHandler:
     def call(
         self, memory: Memory, name: str, arguments: Arguments, meta: Arguments | None, client: str
     ) -> Outcome:
-        """Run a valid call for the agent that made it, which the call's id in `meta` identifies.
-        Raises FabricError. If agents are isolated, calls with an unknown id are refused, and calls
-        without an id if they come from Claude Code (other clients have no agents).
+        """Run a valid call; its id in `meta` tells which agent made it. Raises FabricError. If
+        agents are isolated, a call with an unknown id is refused, and so is a call without an id
+        from Claude Code (other clients have no agents).
         """
         store_thread.renew(memory)  # first, because new settings may isolate domains
         settings, said_by = memory.settings, self._said_by

@@ -1,1 +1,1 @@
-"""Sharing through git: the switch, the paths of a project's records, other users' records."""
+"""Sharing a project's records through git: on/off switch, file paths, and other users' records."""

@@ -1,4 +1,4 @@
-"""Recovery of records that a project's journal or MEMORY.md has, but no database of memory.
+"""Recovery of records that are in a project's journal or MEMORY.md, but in no database of memory.
 
 The databases are in memory's home folder. If this folder is lost, the journal remains, because it
 is the project's file decisions.jsonl. Signatures in own.jsonl prove which of its lines were written
@@ -33,7 +33,7 @@ MEMORY_MD, SHOWN_CONFIDENCE = "MEMORY.md", 0.85
 class Missing(NamedTuple):
     """Lines of the journal (newest first) and of MEMORY.md whose records memory lacks. If `proved`,
     their signatures are valid. `others` counts lines of other authors, which are not restored. If
-    the journal was signed for a lost folder of a project of this home, `origin` is its id.
+    the journal was signed for a lost folder, `origin` is its project's id, if known in this home.
     """
 
     path: str
@@ -95,12 +95,13 @@ def unknown(memory: Memory, ids: Collection[str]) -> set[str]:
 
 
 def _stated(id_: str, line: str, since: str) -> dict[str, Any]:
-    """Return the record in a line of MEMORY.md. Its scope is `user` for a preference, or if the
-    journal, which begins on the day `since`, is older: it would contain a project's record.
+    """Return the record in a line of MEMORY.md. Its scope is `user` for a preference, and also if
+    the journal, which begins on the day `since`, covers the day of the line: the journal would
+    contain a record with the scope `team`.
     """
     head, _, text = line.removeprefix("- [").partition("] ")
     kind, _, tail = head.partition(" ")
-    day = tail[:10]  # ", noted otherwise since" may follow the date
+    day = tail[:10]  # `tail` may also contain ", noted otherwise since" after the date
     statement, words = text, ""
     if text.startswith("“"):
         words, _, statement = text[1:].removesuffix("”").partition("” (noted as: ")
@@ -115,9 +116,9 @@ def _stated(id_: str, line: str, since: str) -> dict[str, Any]:
 
 
 def _in_journal(memory: Memory, author: str, max_bytes: int) -> Missing | None:
-    """Return this folder's journal lines whose records memory lacks, or None. Lines without a valid
-    signature must be by `author`, by default the user. Without own.jsonl (signatures), a journal
-    that git tracks is used only if `author` is given, because others may have written it.
+    """Return this folder's journal lines whose records memory lacks, or None. Lines that no valid
+    signature proves must be by `author` (default: the user). If own.jsonl (the signatures) is
+    missing and git tracks the journal, others may have written it: return None without `author`.
     """
     project = memory.project
     path, home = own_lines.journal_of(memory), memory.settings.home
@@ -155,7 +156,7 @@ def adopt(memory: Memory, found: Missing, by: Provenance, progress: Progress | N
         record = records.from_object(line)._replace(status="active")
         sessions = [record.session] if record.session else []
         payload: dict[str, Any] = {"record": records.as_object(record), "seen_in": sessions}
-        # `told` keeps a record that came from the journal from being appended there again.
+        # `told` is True for a record that the journal has, so that it is not appended there again.
         payload |= {"batch": f"journal {found.path}", "told": record.source != MEMORY_MD}
         store = "user" if record.scope == "user" else "project"
         count += bool(memory.write_now("put_record", payload, by, store=store).get("record"))
@@ -174,8 +175,8 @@ def sign_if_missing(memory: Memory) -> None:
 
 
 def sign_all(memory: Memory, *, settled: bool = False, max_bytes: int = MAX_BYTES) -> None:
-    """Sign the journal lines of all records in memory. `settled` means that the user has decided
-    about the other lines, so that no question about them remains open.
+    """Sign the journal lines of all records in memory. Set `settled` if the user has decided about
+    the other lines; the user is then no longer asked about them.
     """
     project = memory.project
     if project is None or not own_lines.journal_of(memory):

@@ -36,7 +36,7 @@ class Claim(NamedTuple):
 
 
 class Read(NamedTuple):
-    """A file's claims in the order of their last lines, its count of bad lines, and its stamp."""
+    """A file's claims and number of unreadable lines (see `claims_in`), and the file's `stamp`."""
 
     claims: tuple[Claim, ...] = ()
     unreadable: int = 0
@@ -58,7 +58,7 @@ def read(path: str) -> Read | None:
 
 
 def claims_in(content: bytes) -> tuple[tuple[Claim, ...], int]:
-    """Return the claims in the order of their last lines, and the number of unreadable lines."""
+    """Return a claim for each record's last line, in file order, and the number of bad lines."""
     last: dict[str, Claim] = {}
     unreadable = 0
     for line in content.decode("utf-8", "replace").split("\n"):
@@ -77,7 +77,7 @@ def claims_in(content: bytes) -> tuple[tuple[Claim, ...], int]:
 
 
 def read_end(path: str, max_bytes: int = MAX_BYTES) -> tuple[bytes, str] | None:
-    """Return the whole lines in a file's last bytes, and its stamp; None if it is not regular."""
+    """Return the whole lines in a regular file's last `max_bytes`, and its stamp; else None."""
     if not stamp(path):
         return None
     handle = os.open(path, os.O_RDONLY | files.NO_LINK | files.NO_WAIT)

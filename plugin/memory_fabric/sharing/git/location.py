@@ -1,8 +1,9 @@
-"""Paths of a project's journal, chosen so that git includes it only if this user shares records.
+"""Paths of a project's journal. Git gets this user's records only if the user shares them.
 
-The `.gitignore` beside the journal excludes everything, or everything except decisions.jsonl. But
-git still tracks a file that another user committed; then a user who does not share writes to home.
-So does everyone while the shared file has conflict markers.
+The `.gitignore` beside the journal excludes everything or, if this user shares, everything except
+decisions.jsonl and two settings files of git. But git still tracks a journal that another user
+committed. A user who does not share then writes to a private journal in memory's home folder, and
+so does a user who shares while the shared journal has conflict markers.
 """
 
 import os
@@ -49,7 +50,8 @@ def journal_folder(memory: Memory, kind: str) -> str:
     folder = memory.queue_folder(kind)
     if kind != "project" or project is None or is_in_home(memory, project):
         return folder
-    # With isolated domains, write to home: `shared_journal.publish` moves lines of other domains.
+    # If the user shares while some domains are isolated, write all lines to home. From there,
+    # `shared_journal.publish` moves only the lines of other domains.
     is_project_s = may_write_journal(memory, project) and not (
         is_on(memory) and memory.settings.domains.isolated
     )
@@ -64,7 +66,7 @@ def may_write_journal(memory: Memory, project: Project) -> bool:
 
 
 def journal_file(memory: Memory) -> str:
-    """Return the decisions.jsonl to read: the shared one if sharing is on, else the one in use."""
+    """Return the journal to read: the shared one, or the one being written if sharing is off."""
     if memory.project is not None and is_on(memory):
         return shared_file(memory.project)
     return os.path.join(journal_folder(memory, "project"), journal.DECISIONS)
@@ -79,7 +81,7 @@ def files_of(memory: Memory) -> list[str]:
 
 
 def all_journals(memory: Memory, kind: str) -> list[str]:
-    """Return the paths of the "project" or "user" journals, also in clones and linked folders."""
+    """Return the "user" journal, or all "project" journals, also in clones and linked folders."""
     path = os.path.join(memory.queue_folder(kind), journal.DECISIONS)
     if kind != "project" or memory.project is None:
         return [path]
@@ -98,7 +100,7 @@ def is_in_home(memory: Memory, project: Project) -> bool:
 def is_hidden(project: Project) -> bool:
     """Return True if `.gitignore` and git's index prove that git ignores the whole folder."""
     setting = _setting(os.path.join(project.local, IGNORE))
-    text = "*" if setting is None else setting  # if missing, it will be created with `*`
+    text = "*" if setting is None else setting  # a missing file will be created with `*`
     lines = [line.strip() for line in text.splitlines()]
     hides = "*" in lines and not any(line.startswith("!") for line in lines)
     return hides and not is_tracked(project)
@@ -138,7 +140,7 @@ def show_to_git(project: Project) -> list[str]:
 
 
 def hide(project: Project) -> list[str]:
-    """Make git ignore the folder unless tracked; return what the user must do. Raises OSError."""
+    """Hide the folder from git if its journal is untracked; return manual steps. Raises OSError."""
     ignore, attributes = (os.path.join(project.local, name) for name in (IGNORE, ATTRIBUTES))
     if is_tracked(project):
         kept = f"git tracks {shared_file(project)}: it is kept, and others keep what they pulled"

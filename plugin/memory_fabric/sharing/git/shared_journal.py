@@ -1,5 +1,5 @@
-"""The decisions.jsonl that users of a repository share. This user's new lines are moved to it from
-home. Records of other users are imported from it and counted; the copies can be deleted again.
+"""The decisions.jsonl that users of a repository share. This user's lines that wait in home are
+moved to it. Records of other users are imported from it; these imports can be counted and deleted.
 """
 
 import json
@@ -25,8 +25,8 @@ MAX_AT_START = 50
 
 def publish(memory: Memory) -> int:
     """Move lines stored in home to the shared journal, except during a merge; return their number.
-    Lines of isolated domains, which are not shared, stay in home. Those in a journal that git does
-    not track yet are moved back. A crash duplicates no line. Raises OSError, TimeoutError.
+    Lines of isolated domains, which are not shared, stay in home. They are moved back there from a
+    journal that git does not track yet. A crash duplicates no line. Raises OSError, TimeoutError.
     """
     project = memory.project
     if project is None or location.is_in_home(memory, project):
@@ -41,7 +41,7 @@ def publish(memory: Memory) -> int:
         shared_lines = files.read_lines(shared)[0] if claims_read.stamp(shared) else []
         shared_texts = set(map(files.json_line, shared_lines))
         lines = _shared_form(memory, files.read_lines(waiting)[0])
-        # If the journal contains a forgotten record, publish the line that says so, too.
+        # Also publish that a record was forgotten, if the shared journal contains the record.
         published = {line.get("id") for line in shared_lines}
         over = [line for line in lines if line.get("forgotten") and line.get("id") in published]
         apart, public = _split_isolated(memory, _without_forgotten(lines))
@@ -177,7 +177,7 @@ def _payload(
     if own:
         from memory_fabric.sharing.git import adoption  # imported late: rarely needed
 
-        if adoption.awaits_answer(memory):  # skip `own` until the user says who wrote it
+        if adoption.awaits_answer(memory):  # skip `own` until the user says whose lines they are
             claims = [claim for claim in claims if claim not in own]
     stated = [claim for claim in claims if claim.record][-claims_read.MAX_RECORDS :]
     news = [claim for claim in stated if before.get(claim.id) != claim.sum]
@@ -203,7 +203,7 @@ def _ours(memory: Memory, wanted: list[str]) -> set[str]:
 
 
 def _applied(memory: Memory, kind: str, payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Apply an operation, which is never queued because it can be repeated; return its result."""
+    """Apply a change; return its result. A failed change is not queued: callers can repeat it."""
     from memory_fabric.store import write  # imported late: rarely needed
 
     whole = dict(payload)
@@ -224,7 +224,7 @@ def _shared_form(memory: Memory, lines: Lines) -> Lines:
 
 
 def _bare(line: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a line without the user's quotation, even if the line says that it was released."""
+    """Return a line without quotations, even released ones; a team rule keeps the user's."""
     evidence = line.get("evidence") or {}
     kept = {name: part for name, part in evidence.items() if name != RELEASED}
     return journal.without_words({**line, "evidence": kept}) if evidence else dict(line)

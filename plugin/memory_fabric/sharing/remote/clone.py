@@ -1,4 +1,4 @@
-"""The git commands of a synchronisation, on a bare, shallow clone of one branch in home.
+"""Git commands for synchronisation. They use a bare, shallow clone of one branch, stored in home.
 
 The clone is only a copy. If it is damaged, for example because a process was killed, it is deleted
 and cloned again. Git finds the credentials for the repository; the user is never asked for any.
@@ -147,8 +147,8 @@ class Clone:
 
     def commit(self, parent: str, changed: Mapping[str, bytes], kept: Mapping[str, str]) -> str:
         """Commit changed files on top of `parent`; return the commit's id. Files with empty content
-        are deleted. Without `parent`, the commit begins a new history, and `kept` lists the
-        unchanged files (blob ids by path). Raises Damaged.
+        are deleted. Without `parent`, the commit begins a new history, which also contains the
+        unchanged files in `kept` (path to blob id); otherwise `kept` is ignored. Raises Damaged.
         """
         parts = [b"commit " + NEXT.encode(), b"mark :1"]
         parts += [f"committer {BRANCHES[:-1]} <> {int(time.time())} +0000".encode(), b"data 0"]
@@ -249,7 +249,7 @@ class Clone:
         command = [git, *(f"--git-dir={place}" for _ in range(bool(place)))]
         command += [part for option in _OPTIONS for part in ("-c", option)]
         try:
-            # A new session has no terminal in which ssh could ask questions.
+            # A new process session (setsid) has no terminal in which ssh could ask questions.
             return subprocess.run(
                 [*command, *words], input=stdin, capture_output=True, env=self._environ,
                 timeout=LIMIT_S, check=False, start_new_session=True,

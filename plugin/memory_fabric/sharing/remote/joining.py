@@ -18,13 +18,14 @@ from memory_fabric.store.projects import identity
 
 # Seconds to wait for the lock, longer than any process holds it.
 LOCK_WAIT_S = 30.0
-# Space and branch of the user's own memories. A project's branch is named by an HMAC of its space.
+# The name of the log (space) of the user's own memories, and of its branch. A project's branch is
+# named by an HMAC of the project's space, computed with the user's key.
 OWN = "own"
 NAME_CHARS = 16
 
 
 class Joined(NamedTuple):
-    """The new links (first the user's), the key, and whether this machine is the first."""
+    """New links (the user's own first), the user's key, and True on the user's first machine."""
 
     made: tuple[Tie, ...]
     key: keys.Key
@@ -40,9 +41,9 @@ def log_of(memory: Memory, tie: Tie, key: keys.Key) -> GitLog:
 
 
 def join(memory: Memory, url: str, space: str, words: Callable[[], str]) -> Joined:
-    """Link the user's database to a git repository, and the project's unless a team shares it.
-    `space` names the project on all machines (default: its git remote or folder). `words` asks for
-    the 24 words that encode the key. Raises TeamError, BadInput, StoreUnavailable, OSError.
+    """Link the user's database and, unless the project has a team's log, the project's to a git
+    repository. `space` is the project's name on all machines (default: its git remote or folder).
+    `words` asks for the 24 words of the key. Raises TeamError, BadInput, StoreUnavailable, OSError.
     """
     driver.reach(memory.settings, kind=driver.SYNC)
     home, url = memory.settings.home, checked(url)

@@ -1,12 +1,12 @@
 """A log in the files of a git branch, `ops/MACHINE/DAY.jsonl`; a machine writes only its own files.
 
-    push ── lines for my file of today ──▶ commit on the newest one ──▶ push, or fetch and retry
-    pull ── fetch ──▶ lines added since the commit read last ──▶ operations
+    push ── lines for my file of today ──▶ commit on top of the branch ──▶ push, or fetch and retry
+    pull ── fetch ──▶ lines added since the commit of the last pull ──▶ operations
 
 Each line is one operation, encrypted with the key of the user's machines; no other file in the
 repository is read. No two machines change the same file, so a commit on top of the newest commit
-needs no merging. If lines are missing that were neither replaced nor erased, the repository was
-reset to an earlier state.
+needs no merging. Only replaced or erased operations may disappear. If any others are missing, the
+repository was reset to an earlier state.
 """
 
 import json
@@ -41,7 +41,7 @@ Files = Mapping[str, bytes]
 
 
 class Lines(NamedTuple):
-    """Operations in a commit, by file and id; ids that they replace, and ids that they erase."""
+    """A commit's operations, as {path: {id: operation}}, and the ids that they replace or erase."""
 
     ids: Mapping[str, Mapping[str, TeamOperation]]
     replaced: frozenset[str]
@@ -66,7 +66,7 @@ class GitLog:
         self._folder = f"ops/{origin}/"
         self._origin = origin
         self._tip = ""
-        # True if the clone still contains the last commit read, to compare with the newest commit.
+        # True if the last commit read is still in the clone and can be compared with the newest.
         self._is_compared = False
         self._reading: tuple[tuple[str, str], Iterator[TeamOperation]] | None = None
         self._refused = 0
@@ -80,7 +80,7 @@ class GitLog:
         return wire.SpaceState(EPOCH, ME, "owner", len(machines))
 
     def members(self) -> Sequence[wire.Member]:
-        return ()  # all machines of a branch belong to one user
+        return ()  # no other members: all machines of a branch belong to one user
 
     def holds(self, position: Position) -> bool:
         """Return False if the branch was reset and lost lines that this machine read or pushed."""
@@ -144,7 +144,7 @@ class GitLog:
         return operations, at_end
 
     def purge(self, keys: Collection[str]) -> int:
-        """Erase operations of these keys, and own replaced ones, on all machines and in history."""
+        """Erase these keys' operations on all machines, and own replaced ones; clear history."""
         wanted, now, number = set(keys) - {outbox.REPLACED}, ids.timestamp(), 0
 
         def changed(lines: Lines) -> dict[str, bytes]:
@@ -248,7 +248,7 @@ class GitLog:
     def _without(
         self, lines: Lines, unwanted: Collection[str], *, all_of: Collection[str] = ()
     ) -> dict[str, bytes]:
-        """Remove unwanted operations; return this machine's changed files, and all in `all_of`."""
+        """Remove unwanted operations from own files; return files changed or listed in `all_of`."""
         changed: dict[str, bytes] = {}
         for path, operations in lines.ids.items():
             if not path.startswith(self._folder):
@@ -320,7 +320,7 @@ def _day(path: str) -> str:
 
 
 def _added_to(files: Files, stem: str, lines: Content) -> dict[str, bytes]:
-    """Append lines to `<stem>.000.jsonl`, or to the next number if full; return all files."""
+    """Append lines to `<stem>.000.jsonl` or, once it is full, to `.001` etc.; return all files."""
     added = {path: bytearray(content) for path, content in files.items()}
     number = 0
     for line in lines:

@@ -1,7 +1,7 @@
 """Heads: the operations on a key that no other operation has replaced, as rows of `team_heads`.
 
-The heads of a key form *registers*: this user's operations from all machines, proved by HMAC or
-encryption; each other member's operations; and unproved operations under this user's name.
+A key has one *register* of heads for this user's machines (with operations proved by HMAC or
+encryption), one for each other member, and one for unproved operations under this user's name.
 """
 
 import json
@@ -15,7 +15,7 @@ from memory_fabric.sharing.replica.wire import PURGE, TeamOperation
 # States of own operations: unacknowledged, acknowledged, made on another machine of the user.
 WAITING, SENT, MINE = "waiting", "sent", "mine"
 OWN = (WAITING, SENT, MINE)
-# PAST: an own operation was replaced before it was read back. UNSENT: the server refused one.
+# More states of own operations: replaced before being read from the log, refused by the server.
 PAST, UNSENT = "past", "unsent"
 # States of others' operations: in use, not readable yet, refused as unusable.
 THEIRS, UNREAD, REFUSED = "theirs", "unread", "refused"
@@ -30,9 +30,9 @@ ANY_OF = "IN (SELECT value FROM json_each(?))"
 
 
 class Head(NamedTuple):
-    """A row of `team_heads`. `value` is JSON, or '' for a withdrawn statement. `payload` is,
-    depending on `state`, an unreadable operation (UNREAD), why one was refused (REFUSED, UNSENT),
-    or AGAIN (WAITING). `seen` is True once the operation was read from the log.
+    """A row of `team_heads`. `value` is JSON, or '' for a withdrawn statement. `payload` is the
+    whole operation if it is UNREAD, the reason if it is REFUSED or UNSENT, AGAIN if it is WAITING
+    because the server lost it. `seen` is True once the operation was read from the log.
     """
 
     op_id: str

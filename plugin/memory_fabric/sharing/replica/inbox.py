@@ -20,10 +20,10 @@ SOME = 1000
 
 
 class Merged(NamedTuple):
-    """The result of a merge: how many operations were `applied` to rows, stored `unread` for a
-    later release or key, or `refused` as unusable; on how many of this user's keys the user's
-    machines disagree (`conflicts`) or another member demands erasure (`asked`). `erased` lists the
-    keys whose statements were erased.
+    """The result of a merge. Counts of operations: `applied`, `unread` (stored until an update or a
+    key makes them readable), and `refused` as unusable. `conflicts` counts keys on which this
+    user's machines disagree; `asked` counts demands to erase this user's statements. `erased` lists
+    the keys whose statements were erased.
     """
 
     applied: int = 0
@@ -140,7 +140,8 @@ class _Batch:
             self._known.setdefault(head.key, {})[head.op_id] = head
         self._put: dict[str, Head] = {}
         self._gone: dict[str, None] = {}
-        # Changed keys of others, their replaced heads, and this user's changed keys with old heads.
+        # Keys that others changed; for some of them, a head of theirs that was replaced; keys that
+        # this user changed, each with this user's former head or None.
         self._theirs: dict[str, None] = {}
         self._was: dict[str, Head] = {}
         self._mine: dict[str, Head | None] = {}
@@ -189,11 +190,11 @@ class _Batch:
                 self._keep(heads.of_operation(part.came, heads.UNREAD, "", payload))
                 self.unread += 1
             return
-        # Encrypted operations, and demands to erase, may have other keys than the rows here.
+        # Keys of encrypted operations and demands to erase may be HMACs, so do not compare them.
         is_same_key = stored is not None and stored.key == part.came.key
         is_same_key |= part.came.kind in (wire.SEALED, wire.PURGE)
         if stored is not None and not (stored.author == part.came.author and is_same_key):
-            return  # after a server reset, another operation has this id
+            return  # ignore: since a server reset, its id belongs to another operation
         if stored is not None and stored.state == heads.UNREAD:
             self._drop(stored)
         elif stored is not None:
@@ -217,7 +218,7 @@ class _Batch:
         if value is None:
             return
         if operation.author == self._tie.member:
-            # An own operation whose acknowledgement was lost may already be replaced here.
+            # The user may have replaced the operation here after its acknowledgement was lost.
             if any(operation.op_id in own_head.base for own_head in self._own_at(operation.key)):
                 return
             if self._repeats_own(operation):
@@ -259,8 +260,8 @@ class _Batch:
         return heads.text_of(value)
 
     def _repeats_own(self, operation: TeamOperation) -> bool:
-        """Return True if an unproved operation under this user's name equals an unsent local
-        statement, and accept it as own: it was sent before the database was lost and rebuilt.
+        """If an unproved operation under this user's name equals an unsent local statement, accept
+        the operation as own and return True. It was sent before the database was lost and rebuilt.
         """
         if operation.value is None:
             return False
@@ -289,7 +290,7 @@ class _Batch:
         return bool(replaced) or not is_over
 
     def _come_back(self, stored: Head, operation: TeamOperation, *, proved: bool) -> None:
-        """Handle an operation that is already stored. Reading an own one confirms its sending."""
+        """Process an operation that is stored already: drop it if PAST, mark it as sent if own."""
         if stored.state == heads.PAST:
             self._drop(stored)
             for sibling in self._own_at(stored.key) if proved else ():

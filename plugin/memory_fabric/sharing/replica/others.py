@@ -31,7 +31,7 @@ _OWNED = (
     "OR EXISTS (SELECT 1 FROM relations AS r "
     "WHERE entities.id IN (r.source, r.target) AND r.said_by = ''))"
 )
-# The query specifies its index; otherwise the planner would read all rows in this state.
+# `INDEXED BY` is needed: otherwise the planner would read all rows in the state 'theirs'.
 _CLOSED = (
     "SELECT key FROM team_heads INDEXED BY team_heads_closed WHERE state = 'theirs' "
     "AND kind = 'record' AND value <> '' AND json_extract(value, '$.superseded_by')"
@@ -62,7 +62,7 @@ def show(
 
 
 def silence(c: sqlite3.Connection) -> None:
-    """Remove the conditions of owners' rules, so that these rules stop asking before tool calls."""
+    """Remove the conditions of owners' rules, so that they no longer ask before tool calls."""
     asking = "source = ? AND instr(body, ?) > 0"
     for record, seen in records.find(c, asking, (OTHERS, f'"{FOR_TEAM}"'), -1):
         kept = {k: v for k, v in record.evidence.items() if k not in (WHEN, FOR_TEAM)}
@@ -132,8 +132,8 @@ def _is_rule(head: Head) -> bool:
 
 
 def _evidence(head: Head, owners: Collection[str], old: Record | None) -> Said:
-    """Return the evidence to store: the quotation, the condition if an owner made the record a
-    rule, and this user's confirmation if the text is still the same.
+    """Return the evidence to store: the quotation; the condition, if an owner made the record a
+    rule; and this user's confirmation, if the record's text is the same as in `old`.
     """
     said: Said = head.stated
     evidence = {models.QUOTATION: said["words"]} if said.get("words") else {}
@@ -164,7 +164,7 @@ def _stored(c: sqlite3.Connection, keys: Iterable[str]) -> dict[str, Record]:
 
 
 def _shown(register: Sequence[Head], author: str) -> Head | None:
-    """Return `author`'s head, else the oldest one: nobody replaces a record by copying its id."""
+    """Return `author`'s head, else the oldest, so that reusing a record's id replaces nothing."""
     ordered = sorted(register, key=lambda head: head.order)
     current = {head.author: head for head in ordered if head.state == heads.THEIRS}
     candidates = [head for head in current.values() if head.value]
@@ -219,7 +219,7 @@ class _Graph:
                 self._remove_unstated(value[end])
 
     def _is_stated_itself(self, head: Head, value: Said) -> bool:
-        """Return True if redaction or cutting made this head equal to another statement."""
+        """Return True if redaction or cutting made this head's row equal to another head's row."""
         exact = wire.key_in(head.kind, value)
         return exact != head.key and self._is_stated(exact)
 

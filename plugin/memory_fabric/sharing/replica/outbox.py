@@ -24,7 +24,7 @@ _FORGOTTEN = (
 )
 # The number of rows in one transaction; a hook that writes may have to wait for its end.
 BATCH = 200
-# Maximum number of replaced ids in a `base`. A machine that knows none of these sees a conflict.
+# Maximum number of replaced ids in `base`. A machine with only older operations sees a conflict.
 MAX_BASE = 100
 # The key of a demand to erase only replaced operations.
 REPLACED = "p:replaced"
@@ -34,7 +34,7 @@ _ID_BYTES = 40
 
 
 def settle(memory: Memory, database: Database, *, limit: int = 1_000_000) -> int:
-    """Create operations to send for at most `limit` changed rows; return their number."""
+    """Create operations to send for at most `limit` changed rows; return how many were created."""
     total = 0
     while limit > 0 and space.tie_of(database.connection) is not None:
         with database.transaction() as c:
@@ -107,9 +107,9 @@ def settle_dismissals(database: Database) -> None:
 
 
 def waiting(database: Database, limit: int) -> list[TeamOperation]:
-    """Return the oldest operations that the server has not acknowledged. Demands to erase a key
-    (kind `purge`), which are for the log's `purge`, are returned separately from other operations,
-    because they must not erase later ones.
+    """Return the oldest operations that the server has not acknowledged: either only demands to
+    erase a key (kind `purge`), which are for the log's `purge`, or only other operations. Such
+    separate batches keep the order, so that no demand erases later operations.
     """
     rows = heads.where(database.connection, "state = 'waiting' ORDER BY clock LIMIT ?", (limit,))
     alike = itertools.takewhile(lambda head: (head.kind == PURGE) == (rows[0].kind == PURGE), rows)
@@ -135,10 +135,11 @@ def refuse(database: Database, op_id: str, reason: str) -> None:
 
 
 def demand_purge(c: sqlite3.Connection, keys: Iterable[str], *, here: bool = True) -> int:
-    """Demand that the server erases all operations under these keys of this user, and all that this
-    user has replaced; return the number of keys. With `here`, the user's other machines purge the
-    keys, too. A row that still exists, for example after a purge of some words, is sent again. The
-    demand precedes the withdrawal, because other members erase their copies only on demand.
+    """Demand that the server erases this user's operations under these keys, and all operations
+    that this user has replaced; then withdraw the statements. Return the number of keys. The demand
+    comes first, because other members erase their copies only on demand. A row that still exists,
+    for example if only some words were purged, is sent again. With `here`, the user's other
+    machines purge the keys, too.
     """
     tie = space.tie_of(c)
     if tie is None:
@@ -149,7 +150,7 @@ def demand_purge(c: sqlite3.Connection, keys: Iterable[str], *, here: bool = Tru
         if mine:
             number += 1
             if here and space.value(c, space.PROVED):
-                # The dismissal comes first; otherwise the other machines would ask the user.
+                # Without an earlier dismissal, other machines would ask the user about the demand.
                 batch.dismiss(key, {"key": 0, "created_at": ids.timestamp(), "purged": True})
             batch.demand(key)
             batch.state(mine[0].kind, key, "", register)
@@ -159,7 +160,7 @@ def demand_purge(c: sqlite3.Connection, keys: Iterable[str], *, here: bool = Tru
 
 
 def erase_replaced(memory: Memory, database: Database, *, look_again: bool = False) -> None:
-    """Make the log erase this user's replaced statements; `look_again` first checks all rows."""
+    """Make the log erase what the user replaced; `look_again` first checks all rows for changes."""
     if look_again:
         with database.transaction() as c:
             space.mark_all(c)
@@ -237,8 +238,8 @@ def _due(c: sqlite3.Connection, limit: int) -> list[tuple[str, str]]:
 
 
 def _follow_isolation(memory: Memory, c: sqlite3.Connection) -> None:
-    """If the set of isolated domains (which are not shared) has changed, check all rows again. In
-    the new ones, remove others' statements; withdraw this user's, and erase them on the server.
+    """If the set of isolated (unshared) domains has changed, recheck all rows. In these domains,
+    remove others' statements; withdraw this user's statements and erase them on the server.
     """
     isolated = memory.settings.domains.isolated
     now, before = json.dumps(sorted(isolated)), space.value(c, space.ISOLATED)
@@ -252,7 +253,7 @@ def _follow_isolation(memory: Memory, c: sqlite3.Connection) -> None:
 
 
 def say_again(database: Database) -> None:
-    """Make `settle` send all rows again, with the proof that the user's other machines require."""
+    """Make `settle` send all rows again, now with the HMAC that the user's machines require."""
     # Set the stored sent values to {}: no row has this value, so all rows will be sent again.
     query = "UPDATE team_heads SET value = '{}' WHERE state = ? AND kind <> ? AND value <> ''"
     with database.transaction() as c:

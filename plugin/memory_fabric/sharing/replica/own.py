@@ -118,7 +118,7 @@ def value_of(record: Record, *, words: bool = False) -> Value:
 
 
 def _places(memory: Memory) -> list[tuple[re.Pattern[str], str]]:
-    """Return patterns for the project's and the home folder, deepest first, with replacements."""
+    """Return (pattern, replacement) for project folder (".") and user home ("~"), longest first."""
     settings, project = memory.settings, memory.project
     inside = {project.root, settings.project_dir} if project else set()
     places = {path: "." for folder in inside for path in _spellings(folder)}
@@ -138,7 +138,7 @@ def _shortened(instead: str, match: re.Match[str]) -> str:
 
 
 def _spellings(folder: str) -> list[str]:
-    """Return a folder's path as given and with links resolved, unless it is a top-level folder."""
+    """Return a folder's path, also with links resolved, but without top-level paths like `/opt`."""
     plain = [path.rstrip("/\\") for path in (folder, os.path.realpath(folder)) if folder]
     return [path for path in dict.fromkeys(plain) if path.count("/") + path.count("\\") > 1]
 
@@ -163,7 +163,7 @@ def show(c: sqlite3.Connection, before: heads.Head | None, now: heads.Head | Non
 
 def key_of_gone(c: sqlite3.Connection, kind: str, key: str) -> str:
     """Return a deleted graph row's key in the shared log. Return '' if the row still exists, or if
-    its names contain secrets or paths, which are sent in another form and so under another key.
+    a name contains a secret or a path: it was sent in another form, and so under another key.
     """
     names = json.loads(key)
     find, condition = _ROWS[kind]
@@ -174,7 +174,7 @@ def key_of_gone(c: sqlite3.Connection, kind: str, key: str) -> str:
 
 
 class _Stated:
-    """A statement of this user from another machine, applied here with its original provenance."""
+    """Applies a statement from another machine of the user, with its source, trust and time."""
 
     def __init__(self, c: sqlite3.Connection, value: Value) -> None:
         self.c, self.value = c, value
@@ -238,7 +238,7 @@ class _Stated:
         self.c.execute(query, (kind, self.value["domain"], self.value["created_at"], name))
         wanted = {alias for alias in self.value.get("aliases") or () if isinstance(alias, str)}
         for alias in sorted(wanted - {name}):
-            # If two machines gave one alias to different entities, the later statement applies.
+            # If two machines gave the same alias to different entities, the later statement wins.
             holders = self.c.execute(_HOLDERS, (name_key(alias), name)).fetchall()
             if all(self._rank(holder) < self._rank(name) for (holder,) in holders):
                 for (holder,) in holders:
@@ -282,7 +282,7 @@ class _Stated:
         """Withdraw the statement of this kind, as if the user had withdrawn it here."""
         value = self.value
         if kind == wire.RECORD:
-            if value["is_kept"]:  # moved, not forgotten: do not refuse equal texts
+            if value["is_kept"]:  # moved or made local, not forgotten: still accept equal texts
                 self._apply("tombstones", {"add": [[value["id"], 0, self._by.at]], "remove": []})
             self._apply("forget", {"ids": [value["id"]]})
         elif kind == wire.ENTITY:
@@ -308,7 +308,7 @@ class _Stated:
         self._apply("create_entities", {"entities": [{"name": name, "entityType": kind} | more]})
 
     def _remove_if_unsaid(self, name: str) -> None:
-        """Remove an entity that this user does not state, unless other rows refer to it."""
+        """Delete an entity not stated by this user if no observation or relation refers to it."""
         register = heads.where(self.c, "key = ?", (wire.key_of(wire.ENTITY, name),))
         if not any(head.is_own and head.value for head in register):
             self._apply("remove_orphans", {"entityNames": [name]})

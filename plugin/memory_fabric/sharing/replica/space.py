@@ -14,7 +14,7 @@ from memory_fabric.store.schema import TEAM_SPACE
 
 MEMBER, ORIGIN, CLOCK = "team member", "team origin", "team clock"
 POSITION, ISOLATED = "team position", "team isolated"
-# A key in `meta`: "" without proofs, "1" with proofs, PRIVATE if only the user reads the space.
+# Key in `meta`. Values: "1" (own operations have proofs), PRIVATE (only the user reads them), "".
 PROVED, PRIVATE = "team proved", "private"
 _MARKS = (TEAM_SPACE, MEMBER, ORIGIN, CLOCK, POSITION, ISOLATED, PROVED, others.OWNERS)
 # Selects the keys on which the user's machines disagree; each key has several heads.
@@ -23,7 +23,7 @@ _DIFFERING = (
     "AND kind NOT IN ('purge', 'dismissal') AND key IN (SELECT key FROM team_heads GROUP BY key "
     "HAVING count(*) > 1) GROUP BY key HAVING count(DISTINCT value) > 1"
 )
-# Queries for rows that may be sent, as (kind, key); for each, `outbox.settle` decides later.
+# Queries for the (kind, key) of rows that may be sent; `outbox.settle` decides which are sent.
 _TRAVELLING = (
     "SELECT 'record', id FROM records WHERE source <> 'journal' AND scope IN ('team', 'user')",
     "SELECT 'entity', json_array(name) FROM entities WHERE said_by = '' AND (record = '' "
@@ -45,11 +45,11 @@ class Tie(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """Counts for a linked database. `due`: changed rows to send. `waiting`, `unsent`: own
-    operations that the server has not accepted yet, or refused. `unread`, `refused`: received
-    operations that need an update or a key, or are unusable. `conflicts`, `asked`: own keys on
-    which machines disagree, or that members want erased. `records`: number by member. `oldest`: the
-    time of the oldest waiting operation.
+    """Counts for a linked database. `due`: changed rows to send. `waiting`: own operations that the
+    server has not accepted yet. `unsent`: own operations that it refused. `unread`: received
+    operations that need an update or a key. `refused`: unusable received operations. `conflicts`:
+    keys on which the user's machines disagree. `asked`: members' demands to erase own statements.
+    `records`: number by member. `oldest`: the time of the oldest waiting operation.
     """
 
     due: int = 0
@@ -136,7 +136,7 @@ def forget_position(database: Database, epoch: int) -> None:
             "ELSE '' END WHERE state IN (?, ?, ?, ?)",
             (heads.WAITING, heads.SENT, heads.MINE, heads.AGAIN, *states),
         )
-        # A demand that is sent again also erases newer statements, so send these under new ids.
+        # A resent demand also erases newer statements, so send these statements with new ids.
         stated = heads.where(
             c,
             "state IN ('waiting', 'mine') AND kind <> 'purge' AND value <> '' AND key IN "
@@ -159,7 +159,7 @@ def counts(database: Database) -> Counts:
     )
     records = database.rows(
         "SELECT json_extract(r.body, '$.author') AS author, count(*) FROM records AS r "
-        # The query specifies its index; otherwise the planner would read all rows in this state.
+        # `INDEXED BY` is needed: otherwise the planner would read all heads in the state THEIRS.
         "WHERE r.source = ? AND EXISTS (SELECT 1 FROM team_heads AS h INDEXED BY team_heads_by_key "
         "WHERE h.key = 'r:' || r.id AND h.state = ?) "
         "GROUP BY author ORDER BY count(*) DESC, author",
@@ -189,7 +189,7 @@ def decline(database: Database, key: str) -> bool:
 
 
 def conflicts(database: Database) -> list[Conflict]:
-    """Return the conflicts between the user's machines, latest first. Changing the row ends one."""
+    """Return conflicts of the user's machines, latest first. Changing a row ends its conflict."""
     keys = [key for (key,) in database.rows(f"SELECT key {_DIFFERING} ORDER BY max(clock) DESC")]
     rows = heads.of_keys(database.connection, keys)
     conflicting = []

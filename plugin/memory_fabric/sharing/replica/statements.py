@@ -86,7 +86,7 @@ def _entity(value: Mapping[str, Any]) -> Fields | None:
 
 
 def _row(value: Mapping[str, Any], **named: Any) -> Fields | None:
-    """Return the fields of a graph row; None if a field other than the aliases is empty."""
+    """Return `named` with `value`'s time and domain; None if a field except aliases is empty."""
     if not all(part for name, part in named.items() if name != "aliases"):
         return None
     domain = claims_read.name_in(value.get("domain")) or "general"

@@ -77,7 +77,7 @@ class Position(NamedTuple):
 
 
 def key_of(kind: str, *names: Any) -> str:
-    """Return the log's key for a row's identifying fields (NAMED_BY); '' unless all are strings."""
+    """Compute a row's key in the log from its fields in NAMED_BY; '' if any field is no string."""
     if not _are_texts(names):
         return ""
     if kind == RECORD:
@@ -132,7 +132,7 @@ def encode(operation: TeamOperation) -> str:
 def decode(
     op_id: str, origin: str, author: str, kind: str, payload_json: str, made_at: str
 ) -> TeamOperation | None:
-    """Return a row's operation; None if invalid. Payloads of newer versions become the `value`."""
+    """Parse a row of the log; None if invalid. A newer version's whole payload is its `value`."""
     try:
         payload = json.loads(payload_json)
     except (ValueError, RecursionError):
@@ -183,7 +183,7 @@ class Holder(NamedTuple):
 
 
 class SpaceState(NamedTuple):
-    """A space, the caller's name and `role` ("owner" or "member"), and the count of both roles."""
+    """A space: the caller's name and `role` ("owner" or "member"); how many have either role."""
 
     epoch: int
     member: str
@@ -228,10 +228,10 @@ class Log(Protocol):
         """Append operations; return the accepted ids. Call `refused(id, reason)` for all others."""
 
     def pull(self, position: Position, limit: int) -> tuple[list[TeamOperation], Position]:
-        """Return the operations after a position, and the next position (the same at the end)."""
+        """Return operations after a position, and the next position, unchanged at the log's end."""
 
     def purge(self, keys: Collection[str]) -> int:
-        """Erase the statements under these keys and log the erasure; return their number."""
+        """Erase operations under these keys and log the erasure; return how many were erased."""
 
     def compact(self) -> int:
         """Erase operations that were replaced long ago; return their number."""

@@ -36,7 +36,7 @@ DURABLE = """
     SELECT set_config('synchronous_commit', 'on', true)
     WHERE current_setting('synchronous_commit') = 'off'
 """
-# Writers hold a lock from numbering to commit, so no lower sequence number can appear later.
+# Writers hold a lock from assigning `seq` to the commit, so a reader never misses a lower `seq`.
 PULL = """
     SELECT op_id::text, origin, author, kind, payload::text,
         to_char(made_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
@@ -76,7 +76,7 @@ STATE = """
     pg_control_system() c
     WHERE s.space = %s
 """
-# Selects the transaction that blocks writers: `xmax` of the space's row, visible to every role.
+# Selects the transaction that blocks writers. Every role sees its id: `xmax` of the space's row.
 HOLDER = """
     SELECT l.pid, coalesce(a.usename, p.owner, ''), coalesce(a.application_name, p.gid, ''),
         extract(epoch FROM clock_timestamp() - coalesce(a.xact_start, p.prepared))::float
@@ -86,7 +86,7 @@ HOLDER = """
     LEFT JOIN pg_prepared_xacts p ON p.transaction = l.transactionid
     WHERE s.space = %s
 """
-# An operation, and its payload as JSON.
+# A pair of an operation and its payload as JSON.
 Row: TypeAlias = tuple[TeamOperation, str]
 
 
@@ -146,11 +146,11 @@ class SharedLog:
     def pull(
         self, position: Position, limit: int = PULL_LIMIT, max_bytes: int = PULL_BYTES
     ) -> tuple[list[TeamOperation], Position]:
-        """Return the operations after a position, oldest first, and the position of the last row.
-        Replaced and erased operations are left out, so reading from the beginning yields a
+        """Return the operations after a position, oldest first, and the position of the last row
+        read. Replaced and erased operations are left out, so reading from the beginning yields a
         snapshot. A position in another epoch is treated as the beginning. The result has at most
-        `limit` rows, and ends once they exceed `max_bytes` of payload. Invalid rows are skipped, so
-        the list may be empty before the log's end, where the position no longer changes.
+        `limit` rows, and ends once their payloads reach `max_bytes`. Invalid rows are skipped, so
+        the list may be empty before the log's end. Only at the end does the position stay the same.
         """
         with self._asking("Cannot read the shared log"):
             epoch, place = self._place(position)
@@ -171,7 +171,7 @@ class SharedLog:
     def holds(self, position: Position) -> bool:
         if not position.last:
             return True
-        # After a restore, a resent operation has a new number, so `_place` compares `tx`, too.
+        # If a restored server got the operation again, `tx` differs, and `_place` does not find it.
         with self._asking("Cannot read the shared log"):
             return self._place(position)[1] > 0
 
@@ -180,7 +180,7 @@ class SharedLog:
             return {row[0] for row in self.connection.execute(HAS, (self.space, list(op_ids)))}
 
     def purge(self, keys: Collection[str]) -> int:
-        """Erase the operations under these keys: for an owner all, otherwise the caller's own."""
+        """Erase operations under these keys: all if the caller is an owner, else the caller's."""
         return self._call("SELECT memory_fabric.purge(%s, %s::text[])", list(keys))
 
     def compact(self, older_than_days: int = COMPACT_AFTER_DAYS) -> int:
@@ -188,7 +188,7 @@ class SharedLog:
         return self._call(statement, older_than_days)
 
     def _place(self, position: Position) -> tuple[int, int]:
-        """Return the log's epoch and the number of the operation at a position, 0 if missing."""
+        """Return the log's epoch and a position's sequence number (0 if its row is missing)."""
         row = self.connection.execute(PLACE, (position.last, position.tx, self.space)).fetchone()
         if row is None:
             raise _not_a_member(self.connection, self.space)

@@ -14,8 +14,8 @@ from memory_fabric.sharing.server import connect, log, translate
 from memory_fabric.sharing.server.connect import Connection
 from memory_fabric.sharing.team.errors import BadAddress, NotAllowed
 
-# The schema step that numbers operations by space. If a log lacks the step, step 1 is run again: it
-# renames the old table of operations, from which step 20 then copies.
+# The schema step that numbers operations by space. If an existing log lacks it, step 1 is run again
+# before it: step 1 renames the old table of operations, and this step copies the operations.
 ORDERED = 20
 MAX_SPACE_CHARS = 200
 # PostgreSQL would truncate a longer role name.

@@ -1,8 +1,8 @@
 """The packages of the extras `team` and `sync`: their installation and import.
 
 They can be installed with pip. Otherwise, `memory-fabric team join` or `sync git` installs them
-beside the plugin's environment; the folder of `team` also serves `sync`. A link to a space records
-the folder of packages installed with pip, because a detached process cannot find it.
+beside the plugin's environment; `team` has all packages of `sync`, so its folder serves both. If
+pip installed them, a link to a space records their folder; a detached process could not find it.
 """
 
 import os
@@ -58,6 +58,6 @@ def folder_in_use(settings: Settings, kind: str = TEAM) -> str:
 
 
 def _folders(settings: Settings, kind: str) -> list[str]:
-    """Return the folder of this extra, and the folder of the extra that includes its packages."""
+    """Return this extra's folder, and that of `team`, which also has the packages of `sync`."""
     kinds = dict.fromkeys((kind, TEAM))
     return [extras.folder_of(one, settings.data_dir, settings.plugin_root) for one in kinds]

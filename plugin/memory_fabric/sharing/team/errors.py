@@ -44,7 +44,7 @@ class TooSlow(Passing):
 
 
 class UnfitServer(TeamError):
-    """The server's version or schema does not fit this release, or its log is a restored copy."""
+    """Server version or schema does not fit this release, or a restored log needs `team init`."""
 
 
 class NotAllowed(TeamError):

@@ -24,14 +24,14 @@ from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.schema import IS_ORPHAN
 
-# Operations merged per transaction, which blocks hooks; a higher limit for a log's first reading.
+# Operations merged per transaction (which blocks hooks): usually, and when a log is first read.
 PULL_AT_ONCE, PULL_AT_FIRST = 500, 2000
 # The prefix of a purge's description if the purge was demanded in the log, not by the user here.
 ERASED = "erased in the log: "
 
 
 def tied_database(memory: Memory, tie: Tie) -> Database:
-    """Return a link's database, after saving the link in it. Raises StoreUnavailable, OSError."""
+    """Open the linked database and save the link in it. Raises StoreUnavailable, OSError."""
     database = memory.database(tie.kind, create=True)
     assert database is not None
     space.begin(database, tie.space, tie.member, ties.origin(memory.settings.home))
@@ -79,12 +79,14 @@ class Exchange:
         try:
             sent = self._push(progress)
         except (errors.ServerReadOnly, errors.ServerFull):
-            self._pull(progress)  # the server can still be read
+            self._pull(progress)  # the server refuses writes, but can still be read
             raise
         return sent.plus(self._pull(progress))
 
     def look(self) -> str:
-        """Check the space. If the log was moved or reset, start over and return why, else ''."""
+        """Check the connection's member name and the space's state. If the log was moved or reset,
+        make the exchange send and read everything again; return the reason, or '' otherwise.
+        """
         self._follow_database()
         self.server = self._log.state()
         member = self._tie.member
@@ -111,9 +113,9 @@ class Exchange:
         return reason
 
     def tend(self, now_s: float, since_s: float) -> None:
-        """Save the time of this check, and the names of removed members and of members who have not
-        read since `since_s`. For an owner, compact the log last, because this may fail. Raises
-        TeamError.
+        """Save the time of this check, `now_s`, and the names of two groups: removed members, and
+        members who have not read since `since_s`. If this user is an owner, also compact the log;
+        that comes last, because it may fail. Raises TeamError.
         """
         members = [member for member in self._log.members() if member.name != self._tie.member]
         removed = [member.name for member in members if member.removed_at is not None]
@@ -168,7 +170,7 @@ class Exchange:
             total = total.plus(Outcome(read=len(operations)))
             parts = list(self._by_owner(self._incoming(operations)))
             for number, (owner, part) in enumerate(parts, start=1):
-                position = after if number == len(parts) else None  # only the last batch stores it
+                position = after if number == len(parts) else None  # stored only after all batches
                 here, erasing = self._database, partial(erase, self._memory, self._tie.kind)
                 merged = inbox.merge(
                     self._memory, here, part, position, self._verified, owner=owner, erase=erasing
@@ -181,7 +183,7 @@ class Exchange:
     def _by_owner(
         self, operations: Sequence[TeamOperation]
     ) -> Iterator[tuple[str, Sequence[TeamOperation]]]:
-        """Split operations into (owner, batch), each with demands to erase by one owner at most."""
+        """Yield (owner, batch): in a batch, at most one owner demands erasure ('' if none does)."""
         begin, owner = 0, ""
         purges = [(i, o.author) for i, o in enumerate(operations) if o.kind == PURGE]
         members = self._log.members() if purges else []
@@ -223,9 +225,9 @@ class Exchange:
 
 def erase(memory: Memory, kind: str, stated: Sequence[heads.Head]) -> int:
     """Purge the local copies of statements that were erased in the log, or that this user purged on
-    another machine, also from journals, backups and session notes; return the number of purged
-    memories. Other members' statements leave no tombstones, because their authors may repeat them.
-    Raises the errors of `purge.purge`.
+    another machine, and return the number of purged memories. Journals, backups and session notes
+    are purged, too. No tombstones for other members' statements remain, because these would block a
+    repetition by the authors. Raises the errors of `purge.purge`.
     """
     from memory_fabric.store.forget import purge  # Imported late: rarely needed, and slow.
     from memory_fabric.store.forget.plan import Found, FoundEntity, FoundText
@@ -235,7 +237,7 @@ def erase(memory: Memory, kind: str, stated: Sequence[heads.Head]) -> int:
     for head in stated:
         value, author = head.stated or {}, head.shown_author
         if head.kind == wire.RECORD:
-            with suppress(NotFound):  # no trace is left; `why` also finds forgotten records
+            with suppress(NotFound):  # `why` also finds forgotten records, unless no trace is left
                 origin = trace.why(memory, own.tombstone_of(head.key))
                 if not isinstance(origin, trace.RecordTrace):
                     continue

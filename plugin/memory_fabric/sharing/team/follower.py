@@ -55,13 +55,13 @@ def _follow(settings: Callable[[], config.Settings]) -> None:
         while settings().project_dir == memory.settings.project_dir and not memory.has_moved():
             memory.follow_settings()
             may = sync.may_exchange(memory.settings)
-            # Hooks start the exchange through git, because git hosts must not be polled.
+            # Skip links to git: git hosts must not be polled, so hooks start their exchange.
             joined = [tie for tie in ties.joined_by(memory) if may and not tie.via]
             for key in [key for key, ended in followed.items() if ended.tie not in joined]:
                 followed.pop(key).close()
             for tie in joined:
                 followed.setdefault(tie.key, Followed(memory, tie)).step(time.time())
-            # Wait for the next round, which local changes start early. Without links, wait longer.
+            # Wait for the next round or for local changes to send. Without links, wait longer.
             until_s = time.monotonic() + (EVERY_S if followed else IDLE_S)
             time.sleep(LOCAL_EVERY_S)
             while time.monotonic() < until_s and not any(f.has_work() for f in followed.values()):

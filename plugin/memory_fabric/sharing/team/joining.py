@@ -18,7 +18,7 @@ from memory_fabric.store.memory import Memory
 
 # The prefix of a space in which one member's machines exchange encrypted operations (`~ann`).
 OWN = "~"
-# The number of operations, encrypted by the user's other machines, on which a key is tested.
+# A key must decrypt one of at most this many operations from the user's other machines.
 LOOKED_AT = 200
 Words = Callable[[], str]
 
@@ -98,9 +98,9 @@ def join(
 
 
 def add(memory: Memory, tie: Tie, member: str, *, create_role: bool, owner: bool, me: bool) -> str:
-    """Add a role of the server to the space; return the password of a new role, else "". Also
-    create the space for the member's own machines; a missing right to create it is an error only
-    with `me`. Raises TeamError, BadInput.
+    """Add a role of the server to the space; return the password if this creates the role, else "".
+    Also create a space for the member's own machines. If this is not permitted, NotAllowed is
+    raised only with `me`. Raises TeamError, BadInput.
     """
     role = "owner" if owner else "member"
     with owning(memory, tie) as connection:

@@ -14,7 +14,7 @@ def scrub(c: sqlite3.Connection, target: scrub_log.PurgeTarget) -> int:
     keys |= {wire.key_of(wire.OBSERVATION, *pair) for pair in target.said}
     stated = heads.where(c, "value <> '' OR payload <> ''")
     purged = [head for head in stated if head.key in keys or _holds(head, target)]
-    # Also purge entities that purged records mention, unless the database still contains them.
+    # Also purge entities that purged records mention and that the database no longer contains.
     names = {str(pair[0]) for head in purged for pair in (head.stated or {}).get("entities") or ()}
     there = "SELECT 1 FROM entities WHERE name = ?"
     gone = [name for name in names if c.execute(there, (name,)).fetchone() is None]
@@ -26,7 +26,7 @@ def scrub(c: sqlite3.Connection, target: scrub_log.PurgeTarget) -> int:
         else:
             blank = head._replace(value="", payload="")
         heads.put(c, [blank])
-    # Demand the erasure of withdrawn statements, too: other machines' histories may contain them.
+    # Also demand the erasure of withdrawn statements: other machines' operation logs may have them.
     known = [*purged, *(head for some in heads.of_keys(c, keys).values() for head in some)]
     outbox.demand_purge(c, dict.fromkeys(head.key for head in known if head.is_own))
     met = json.dumps([*keys, *(head.key for head in purged)])
@@ -35,7 +35,7 @@ def scrub(c: sqlite3.Connection, target: scrub_log.PurgeTarget) -> int:
 
 
 def clear_due(c: sqlite3.Connection, target: scrub_log.PurgeTarget) -> None:
-    """Remove rows with purged text from the send queue. First, `scrub` must withdraw the text."""
+    """Drop rows with purged text from the send queue. Call `scrub` first, to withdraw sent text."""
     due = c.execute("SELECT kind, key FROM team_due WHERE kind <> ?", (wire.RECORD,)).fetchall()
     for kind, key in due:
         key_of_gone = own.key_of_gone(c, kind, key)

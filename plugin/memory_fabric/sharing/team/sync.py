@@ -1,8 +1,8 @@
 """The exchange with all spaces linked to a project and its user, with locks, back-off and notices.
 
 Only one process at a time exchanges with a space. A failure is saved in `team/state.json` and
-reported once; with each further failure, the delay before the next attempt grows. Hooks start
-`main` (`ties.start`).
+reported once; with each further failure, the delay before the next attempt grows. Hooks call
+`ties.start_when_due`, which runs `main` in a detached process.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from memory_fabric.text import many
 if TYPE_CHECKING:  # imported late: the extra's packages must first be importable
     from memory_fabric.sharing.team.exchange import Exchange
 
-# Seconds until the user is told that a previously working link fails: if the server does not
-# answer, and for other temporary errors.
+# Seconds for which a previously working link may fail before the user is told: the first if the
+# server does not answer, the second for other temporary errors.
 OFFLINE_QUIET_S, PASSING_QUIET_S = 3 * 24 * 3600.0, 3600.0
 # Seconds between checks for silent members, who have not read the log for SILENT_AFTER_S.
 SILENT_EVERY_S, SILENT_AFTER_S = 6 * 3600.0, 7 * 24 * 3600.0

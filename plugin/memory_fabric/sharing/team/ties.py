@@ -31,7 +31,7 @@ SYNC, FOLLOW = "sync", "follow"
 ORIGIN_CHARS = 8
 # After each failure, the delay doubles up to LAST_DELAY_S; up to half of it is randomly subtracted.
 FIRST_DELAY_S, LAST_DELAY_S = 5.0, 900.0
-# Longer delays are ignored: they mean that the clock was set back, and would block the exchange.
+# A longer wait is ignored, because a clock that was set back would otherwise block the exchange.
 MAX_WAIT_S = 24 * 3600
 # The minimum seconds between exchanges at Stop without changes; each costs half a second of CPU.
 EVERY_S = 30.0
@@ -43,11 +43,11 @@ WAITS = (
 
 
 class Tie(NamedTuple):
-    """A link of one database to one space of a shared log. `key` is a project's id or USER. With
-    `me`, the key of the user's machines proves which operations are the user's own. `owner` is the
-    DSN with which `team init` created the space; `packages` is the folder of the driver. Without a
-    `member`, the space was created here but not joined. With `via` GIT, `dsn` is the URL of a
-    repository.
+    """A link of one database to one space of a shared log. `key` is a project's id or USER. `dsn`
+    is the server's address or, if `via` is GIT, a repository's URL. `member` is '' if the space was
+    created here but not joined. With `me`, the key of the user's machines proves which operations
+    are the user's own. `owner` is the address with which `team init` created the space; `packages`
+    is the folder of the packages installed with pip.
     """
 
     key: str
@@ -74,7 +74,7 @@ class Tie(NamedTuple):
 
     @property
     def is_sealed(self) -> bool:
-        """Return True if operations are encrypted one by one (not in git, which encrypts lines)."""
+        """Return True if operations are encrypted; in a git log, lines are encrypted instead."""
         return self.key == USER and not self.via
 
     @property
@@ -92,8 +92,8 @@ class State(NamedTuple):
     """The state of one link's exchange. Times are ISO 8601 ('' for never), but `next_at`, `ran_at`
     and `asked_at` are seconds since 1970. `cause` is the class of the last error, '' after a
     success. `since` is the time of the first failure after the last success. `told` is the last
-    cause (and remedy) that was reported to the user. As of `asked_at`, `removed` lists former
-    members, and `silent` members who had not read the log for a week (names separated by commas).
+    cause reported to the user, with its remedy unless temporary. Names as of `asked_at`, separated
+    by commas: `removed` (former members), `silent` (members who had not read the log for a week).
     """
 
     last_success: str = ""
@@ -111,10 +111,10 @@ class State(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """Counts of one exchange. Operations were `sent`, `refused` by the log for good, `read`,
-    `applied` to the memory, or left `unread` until an update or a key. `conflicts` counts keys that
-    two of this user's machines changed at once; `asked` counts demands to erase this user's
-    statements. `again` is the reason why everything was sent and read again, or "".
+    """Counts of one exchange. Operations: `sent`, permanently `refused` by the log, `read`,
+    `applied` to the memory, and `unread` because they need an update or a key. `conflicts` counts
+    keys that two of this user's machines changed independently; `asked` counts demands to erase
+    this user's statements. `again` is the reason why everything was sent and read again, or "".
     """
 
     sent: int = 0
@@ -197,7 +197,7 @@ def is_held_off(state: State, now_s: float) -> bool:
 
 
 def is_followed(home: str, key: str) -> bool:
-    """Return True if an MCP server follows this link, that is, exchanges it continuously."""
+    """Return True if an MCP server continuously exchanges operations through this link."""
     path = lock_path(home, key, FOLLOW)
     if not os.path.exists(path):
         return False
@@ -226,7 +226,7 @@ def origin(home: str) -> str:
 
 
 def receipts(memory: Memory, event_name: str) -> tuple[Callable[[], None], ...]:
-    """Return the function that starts the exchange if due; call it after the hook's reply."""
+    """Return functions to run after the hook's reply: one that starts a due exchange, or none."""
     settings = memory.settings
     if not settings.writes or settings.ci or not exist(settings.home):
         return ()
@@ -234,8 +234,8 @@ def receipts(memory: Memory, event_name: str) -> tuple[Callable[[], None], ...]:
 
 
 def start_when_due(memory: Memory, event_name: str) -> None:
-    """Start the exchange process if a link of this project or of the user is due. At Stop, a link
-    is due if changes wait or its last exchange was EVERY_S ago. A link that an MCP server exchanges
+    """Start the exchange process if a link of this project or user is due. At Stop, a link is due
+    if it has changes to send or its last exchange was EVERY_S ago. A link that an MCP server uses
     continuously is due only at SessionEnd, when the server ends. Raises StoreUnavailable, OSError.
     """
     home, now_s = memory.settings.home, time.time()

@@ -74,7 +74,7 @@ def mark_answered(db: Database, prompts: Iterable[Prompt]) -> None:
 
 
 def last_turns(db: Database, session: str, most: int) -> tuple[str, list[tuple[str, str, str]]]:
-    """Return the id of the previous session and its last turns (role, text, time), newest first."""
+    """Return the preceding session's id and last turns (role, text, time), newest first, if any."""
     # A session that began after this one runs in parallel, so it is not the previous one.
     started = "coalesce((SELECT started_at FROM sessions WHERE id = ?1), '9')"
     before = f"session <> ?1 AND created_at < {started} ORDER BY created_at DESC LIMIT 1"

@@ -1,4 +1,4 @@
-"""Data of sessions: times, injected memories, open tasks, notes (`block`), state at compaction."""
+"""Data of sessions: times, injections, open tasks, notes (column `block`), state at compaction."""
 
 import json
 import os
@@ -14,16 +14,16 @@ from memory_fabric.store.queries.conditions import chunks, marks
 FORGET_INJECTION_AFTER_PROMPTS = 50
 # A task whose subagent has not started is deleted after this many newer tasks.
 OPEN_TASKS_KEPT = 50
-# Stands for an agent without an id among the agents that may have a task.
+# In a task's list of agents that may have it, this stands for an agent without an id.
 NAMELESS = "?"
 # Keys of a session's notes: the assistant's scheduled prompts; whether it last asked a question.
 SCHEDULED, ASKS = "scheduled", "asks"
-# A part of an injected text: the memory's ledger id or '', its kind, its length (`worth.Item`).
+# A part of an injected text (`worth.Item`): its memory's ledger id or '', its own kind and length.
 Told = tuple[str, str, int]
 TURNS_PER_QUERY = 400
 CHANNELS = ("session", "prompt", "subagent", "compact", "pull")
-# The prefix of ledger entries for records that a session's notes replaced or dropped. An entry with
-# the channel "session" means that another session was told.
+# The prefix of ledger entries for records that a session's notes replaced or dropped. If an entry
+# has the channel "session", another session was informed about this record.
 CLOSED = "closed:"
 # The key in a session's notes for feedback to its assistant, a list of [key, heading, text, shown]
 # with 0 or 1 for `shown`, and the maximum length of this list.
@@ -46,7 +46,7 @@ def read_to(db: Database) -> dict[str, int]:
 def unfinished(
     db: Database, session: str, unseen_since: str, limit: int = 2
 ) -> list[tuple[str, str, str]]:
-    """Return (id, transcript, last seen at) of other sessions that have not ended, newest first."""
+    """Return other open sessions unseen since a time: (id, transcript, last seen), newest first."""
     is_open = "ended_at = '' AND transcript <> '' AND id <> ? AND seen_at < ?"
     query = f"SELECT id, transcript, seen_at FROM sessions WHERE {is_open} ORDER BY seen_at DESC"
     return db.rows(f"{query} LIMIT ?", (session, unseen_since, limit))
@@ -80,9 +80,9 @@ def place_of(db: Database, session: str) -> tuple[str, str]:
 
 
 def state_of(db: Database, session: str, min_chars: int) -> tuple[str, bool, str, int, bool] | None:
-    """Return the session's start, whether its memory block was shown, when it was last compacted
-    (or ''), its number of prompts, and whether one has at least `min_chars` characters; None if
-    unknown.
+    """Return a tuple of the session's start, whether its memory block was shown, the time of its
+    last compaction or '', its number of prompts, and whether a prompt has at least `min_chars`
+    characters. Return None if the session is unknown.
     """
     row = db.row(
         "SELECT started_at, loaded_at <> '', CASE WHEN json_valid(checkpoint) THEN "
@@ -123,10 +123,10 @@ def record_injections(
     anew: bool = False,
     told: Iterable[Told] = (),
 ) -> None:
-    """Record which memories were injected, after the output was written; add the session if new.
-    `told` lists the parts of the output. `loaded` means that it had the session's memory block.
-    `anew` deletes earlier injections, because a compaction may have removed them. For the channel
-    "prompt", count the prompt, and delete open tasks, because their agents never started.
+    """Record which memories an output injected, after it was written; add the session if new.
+    `told` lists its parts. `loaded` means that the output had the session's memory block. `anew`
+    deletes earlier injections, because a compaction may have removed them. For the channel
+    "prompt", add 1 to the session's prompts, and delete open tasks: their agents never started.
     """
     with db.transaction(durable=False) as c:
         _touch(c, session, now, transcript)
@@ -148,7 +148,7 @@ def record_injections(
 
 
 def record_told(db: Database, session: str, channel: str, now: str, told: Iterable[Told]) -> None:
-    """Save parts of a text that a session was shown (`worth.Item`), but add no ledger entries."""
+    """Save the parts (`worth.Item`) of a shown text, but do not record its memories as injected."""
     with db.transaction(durable=False) as c:
         _add_told(c, session, "", channel, now, told)
 
@@ -208,8 +208,8 @@ def _save_feedback(c: sqlite3.Connection, session: str, parts: Sequence[Any]) ->
 def known_turns(
     db: Database, turns: Iterable[tuple[str, str, str]]
 ) -> tuple[dict[str, str], dict[tuple[str, str], list[tuple[str, str]]]]:
-    """Return two maps of stored turns: uuid to session, and (role, time) to a list of (session,
-    text). The second map also finds copies of a turn, which may have another uuid.
+    """Return two maps of stored turns: {uuid: session} and {(role, time): [(session, text), ...]}.
+    The second map also finds copies of a turn that have another uuid.
     """
     by_uuid: dict[str, str] = {}
     by_time: dict[tuple[str, str], list[tuple[str, str]]] = {}
@@ -255,8 +255,8 @@ def copy_ledger(db: Database, parent: str, child: str) -> None:
 
 
 def expire(db: Database, before: str) -> None:
-    """Delete text parts shown before a time, and the data of sessions last seen before it. A
-    session's row stays while its transcript exists, because the row has the offset read so far.
+    """Delete text parts shown, and the data of sessions last seen, before a time. A session's row
+    stays while its transcript exists, because the row stores how far the transcript was read.
     """
     old = "SELECT id FROM sessions WHERE seen_at < ?"
     rows = db.rows("SELECT id, transcript FROM sessions WHERE seen_at < ?", (before,))
@@ -294,8 +294,8 @@ def open_tasks(
 
 
 def offer_tasks(db: Database, session: str, kind: str, tasks: Iterable[str], agent: str) -> None:
-    """Record that an agent may have one of these tasks; the event of its start does not say which.
-    Once there are as many such agents as tasks, the tasks are deleted.
+    """Record that a started agent has one of these tasks; its start event does not say which. Once
+    as many agents have started as there are such tasks, all of these tasks are deleted.
     """
     offered_to = "UPDATE tasks SET taken_by = ltrim(taken_by || ' ' || ?) WHERE id = ?"
     offered = "SELECT id, taken_by FROM tasks WHERE session = ? AND agent_type = ?"

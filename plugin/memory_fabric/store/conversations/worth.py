@@ -1,4 +1,4 @@
-"""The parts of texts that a model was shown, and whether the model followed them."""
+"""The parts of texts shown to a model, and whether the model later followed shown records."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -20,7 +20,7 @@ MAX_NAME_CHARS = 40
 
 
 class Item(NamedTuple):
-    """A part of an injected text: the memory's ledger id or '', its kind, its length."""
+    """A part of an injected text: its memory's ledger id or '', the part's kind and length."""
 
     memory: str
     kind: str

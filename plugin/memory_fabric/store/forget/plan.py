@@ -1,4 +1,4 @@
-"""Find memories to forget, confirm them by the code of a preview, forget them; plan a purge."""
+"""Find memories to forget; forget them if the code of their preview still fits; plan a purge."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -38,7 +38,7 @@ PurgePlan = Mapping[str, Any]
 
 
 class FoundEntity(NamedTuple):
-    """An entity to forget, its observations with no record, and its number of relations."""
+    """An entity to forget, its observations that came from no record, its number of relations."""
 
     name: str
     type: str
@@ -67,9 +67,10 @@ class FoundTurn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The memories that match a request. If it names an entity, `records` are about no other
-    entity, and `kept` are about others too. A purge searches for `words` ("" for an id): in the
-    same case if `exact`, also inside longer words if `inside`, in all projects if `everywhere`.
+    """The memories that match a request. If it names an entity, `records` are only about this
+    entity, and `kept` (not forgotten) are also about others. A purge searches for `words` ("" for
+    an id, or for words in any order): `exact` compares case, `inside` also searches in longer
+    words, `everywhere` in all projects.
     """
 
     text: str
@@ -111,8 +112,8 @@ def as_json(found: Found) -> dict[str, Any]:
 
 
 def find(memory: Memory, text: str) -> Found:
-    """Return the memories to forget: by id, else by an entity's name or alias (and records only
-    about it), else by words that one memory must all contain. Raises NotFound, BadInput.
+    """Return the memories to forget: by id; else the entity with this name or alias, and records
+    about it alone; else memories that contain all the words. Raises NotFound, BadInput.
     """
     if names_id(text) or resolve.means_id(memory, text):
         found = by_id(memory, text)
@@ -189,7 +190,7 @@ def reopened(memory: Memory, records: Iterable[Record]) -> str:
     for id_ in successors:
         for old in memory.find_records("superseded_by = ?", (id_,)):
             by = id_
-            for _ in successors:  # The successor may also be among the forgotten records.
+            for _ in successors:  # follow the chain of successors that are forgotten, too
                 by = successors.get(by, by)
             if not by and old.id not in successors:
                 parts.append((short_id(old.id), cut(neutralised(one_line(old.what)), MAX_CHARS)))
@@ -232,7 +233,7 @@ def purge_plan(memory: Memory, found: Found) -> dict[str, Any]:
     texts = [text for r in found.records for text in (r.what, r.why) if text]
     texts += [text for e in found.entities for text in e.observations]
     texts += [o.text for o in found.observations] + [turn.text for turn in found.turns]
-    # Omit texts that contain the words. Only the words are removed there, not the whole text.
+    # Omit texts that contain the words: from copies of such texts, only the words are removed.
     texts = [text for text in dict.fromkeys(texts) if not words_only.is_in(text)]
     parts: dict[str, Any] = {}
     for db in memory.databases():
@@ -273,7 +274,7 @@ def target_of(plan: PurgePlan) -> PurgeTarget:
 
 
 def target_in(plan: PurgePlan, memory: Memory, database: Database) -> PurgeTarget:
-    """Return what a plan removes from one database, also from its list of injected memories."""
+    """Return what a plan removes from one database and from its list of injected memories."""
     own = database.path == memory.path_of(database.kind)
     part = plan["stores"].get(database.kind, {}) if own else {}
     names = frozenset(part.get("names", ()))

@@ -48,8 +48,8 @@ _MENTIONS = (
 
 
 class Purged(NamedTuple):
-    """The result of a purge. `elsewhere` lists files with purged text that a purge does not change,
-    and `ours` those of them in the home folder. For the last three counts, see `preview`.
+    """The result of a purge. `elsewhere` lists files with purged text that were left unchanged;
+    `ours` lists those in the home folder. For `inside`, `shared`, `short`, see `preview`.
     """
 
     memories: int
@@ -65,10 +65,11 @@ class Purged(NamedTuple):
 def find(
     memory: Memory, text: str, exact: bool = False, inside: bool = False, everywhere: bool = False
 ) -> Found:
-    """Return the memories that a purge would erase: by id, else by the words in any text, else by
-    the words in any order. Raises NotFound. Raises BadInput if the session may read only some
+    """Return the memories that a purge would erase: the one with this id, else those with this
+    phrase, else (if no text or file has the phrase) those with all its words in any order. For the
+    options, see `Found`. Raises NotFound. Raises BadInput if the session may read only some
     domains, if the text has fewer than six characters (unless it is an id or `exact`), or if this
-    plugin itself writes the words into files.
+    plugin itself writes the words into files, where they cannot be erased.
     """
     if memory.domains is not None:
         problem = "A purge searches all domains, and only some can be read here."
@@ -80,7 +81,7 @@ def find(
     found = replace(_by_words(memory, text, exact=exact, inside=inside), everywhere=everywhere)
     if found:
         return found
-    # No memory has the words in its main text, but any searched table or file may contain them.
+    # No memory's main text has the words. If a table or file has them, purge only the words there.
     planned = plan.purge_plan(memory, found)
     where = file_locations.locations(memory, everywhere=planned["everywhere"])
     sought = plan.target_of(planned).sought
@@ -93,12 +94,12 @@ def find(
 
 
 def preview(memory: Memory, found: Found) -> tuple[Counter[str], list[str]]:
-    """Count the items that a purge would erase, by kind; list files that it leaves with purged
-    text. `history` counts logged operations; `journals`, `queues` and `logs` count lines;
-    `forwarding` counts items; `backups`, `set_aside` and `pages` count files, all deleted as a
-    whole. The rest count texts that stay: `inside`, texts with the words only inside longer words;
-    `mentions`, other memories that mention the entity; `shared`, texts that another memory has too;
-    and `short`, texts that are too short to be searched for in conversations and files.
+    """Count, by kind, what a purge would change or erase; list files that it leaves with purged
+    text. `history` counts logged operations, `forwarding` texts to be forwarded, and `journals`,
+    `queues` and `logs` lines. `backups`, `set_aside` and `pages` count files, all deleted as a
+    whole. Four kinds stay: `inside`, texts with the words inside longer words; `mentions`, other
+    memories that mention the entity; `shared`, texts that another memory has too; and `short`,
+    texts that are too short to be searched for in conversations and files.
     """
     planned = plan.purge_plan(memory, found)
     where = file_locations.locations(memory, everywhere=planned["everywhere"])
@@ -122,8 +123,8 @@ def preview(memory: Memory, found: Found) -> tuple[Counter[str], list[str]]:
 
 
 def purge(memory: Memory, found: Found, by: Provenance, progress: Progress | None = None) -> Purged:
-    """Erase the matches everywhere, and check that none is left. Raises BadInput if they changed,
-    StoreUnavailable if another process interferes, NotErased if a file still contains a match.
+    """Erase all matches, and check that none is left. Raises BadInput if they changed since `find`,
+    StoreUnavailable if a lock or an error stops it, NotErased if a file still has a match.
     """
     options = {"exact": found.exact, "inside": found.inside, "everywhere": found.everywhere}
     if find(memory, found.text, **options).code != found.code:
@@ -208,7 +209,7 @@ def _carry_out(
 
 
 def _by_id(memory: Memory, text: str) -> Found | None:
-    """Return the memory with an id, if any. Raises BadInput for several, NotFound if purged."""
+    """Return the memory with this id, or None. Raises NotFound if erased, BadInput if ambiguous."""
     with suppress(NotFound):
         return plan.by_id(memory, text)
     with suppress(NotFound):
@@ -222,7 +223,7 @@ def _by_id(memory: Memory, text: str) -> Found | None:
 
 
 def _by_words(memory: Memory, text: str, *, exact: bool, inside: bool) -> Found:
-    """Return the memories with the words in their main text, perhaps none. Raises BadInput."""
+    """Return memories with the words in their main text, if any. Raises BadInput as `find` does."""
     words = one_line(text)
     if len(words) < MIN_WORDS_CHARS and not exact:
         raise BadInput(

@@ -81,7 +81,7 @@ def rewrite(path: str, target: PurgeTarget, change: Callable[[Line], Line] | Non
 
 
 def rewrite_decisions(path: str, target: PurgeTarget, home: str) -> None:
-    """Purge a decisions.jsonl: mark purged records as forgotten, and re-sign this home's lines."""
+    """Purge a decisions.jsonl: mark purged records as forgotten; re-sign lines this home signed."""
     changed: list[tuple[Line, Line]] = []
 
     def change(value: Line) -> Line:
@@ -112,7 +112,7 @@ def rewrite_queue(folder: str, key: bytes, targets: Mapping[str, PurgeTarget]) -
             return left
         return {**left, "signature": signing.signature(left, key)}
 
-    every = targets["user"]  # all targets have the same words; the loop adds the rest
+    every = targets["user"]  # all have the same words; the loop joins texts, ids, names, `said`
     for target in targets.values():
         texts = tuple(dict.fromkeys((*every.texts, *target.texts)))
         sets = {f: getattr(every, f) | getattr(target, f) for f in ("ids", "names", "said")}
@@ -121,7 +121,7 @@ def rewrite_queue(folder: str, key: bytes, targets: Mapping[str, PurgeTarget]) -
         queue_lock = os.path.join(folder, journal.QUEUE + ".lock")
         drain_lock = os.path.join(folder, journal.DRAIN_LOCK)
         with files.Locked(drain_lock, LOCK_S), files.Locked(queue_lock, LOCK_S):
-            for path in filter(files.is_own_file, waiting):  # applied files no longer exist
+            for path in filter(files.is_own_file, waiting):  # skip files applied in the meantime
                 rewrite(path, every, change)
     rewrite(os.path.join(folder, journal.BAD), every)
 
@@ -164,7 +164,7 @@ def is_of_memories(path: str) -> bool:
 
 
 def is_log(path: str) -> bool:
-    """Return True for a log, a file of notices or of rejected lines, but not a journal or queue."""
+    """Return True for files of logs, notices or rejected lines, but not for journals and queues."""
     name = os.path.basename(path)
     return not journal.is_ours(name) and name.endswith((".jsonl", ".log", ".log.1"))
 

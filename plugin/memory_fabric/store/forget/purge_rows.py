@@ -57,7 +57,9 @@ _KEPT_OF_INGEST = ("domain", "source_model", "confidence", "idempotency_key", "c
 def scrub(
     database: Database, c: Connection, target: PurgeTarget, by: Provenance
 ) -> tuple[int, PurgeTarget]:
-    """Purge a database; return the count of changed rows, and `target` plus deleted memories."""
+    """Purge a database. Return the number of changed rows, and a new target: `target`, plus the
+    memories that were deleted here because their main text has the words.
+    """
     target = _forget_stated(c, target, by)
     alive = frozenset(row[0] for row in database.rows("SELECT id FROM records"))
     texts = f"SELECT DISTINCT text FROM observations WHERE {target.repeated.condition(['text'])}"
@@ -105,7 +107,7 @@ def said_in(payload: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def holding(c: Connection, target: PurgeTarget, what: str) -> list[Any]:
-    """Return keys of rows of a kind (see TEXTS) that have purged text or are purged turns."""
+    """Return the keys of the rows of TEXTS[what] that contain purged text, or are purged turns."""
     table, key, *columns = TEXTS[what]
     own = "uuid" if what == "turns" else "NULL"
     where = "1" if target.turns else target.sought.condition(columns)
@@ -148,8 +150,8 @@ def bytes_held(database: Database, sought: Sought) -> int:
 
 
 def is_only_in_indexes(path: str, sought: Sought) -> bool:
-    """Return True if a database file contains the text only in search indexes. Their word stems and
-    letters without accents may match by chance; the tables themselves are searched separately.
+    """Return True if a database file contains the text only in search indexes. These store word
+    stems, and letters without accents, which may match by chance; tables are searched separately.
     """
     try:
         with closing(sqlite3.connect(":memory:")) as c:
@@ -189,7 +191,7 @@ def shared_texts(database: Database, target: PurgeTarget) -> list[str]:
 
 
 def log_tombstones(c: Connection, target: PurgeTarget, by: Provenance) -> None:
-    """Log the tombstones of all purged memories as one operation, which the purge itself keeps."""
+    """Log the tombstones of all purged memories as one operation that the purge does not erase."""
     of_id = "SELECT * FROM tombstones WHERE id = ?"
     ids_buried = sorted(target.tombstone_ids())
     if buried := [list(row) for id_ in ids_buried for row in c.execute(of_id, (id_,))]:
@@ -198,7 +200,7 @@ def log_tombstones(c: Connection, target: PurgeTarget, by: Provenance) -> None:
 
 
 def _forget_stated(c: Connection, target: PurgeTarget, by: Provenance) -> PurgeTarget:
-    """Forget memories with the words in their main text, log tombstones; return a new target."""
+    """Forget memories whose main text has the words; log tombstones. Return the extended target."""
     payload = stated(c, target)
     if not any(payload.values()):
         return target
@@ -274,7 +276,7 @@ def _scrub_ledger(c: Connection, target: PurgeTarget) -> int:
 
 
 def _scrub_cells(c: Connection, target: PurgeTarget) -> int:
-    """Replace the words in other texts and session notes; delete rows with the words in the key."""
+    """Replace the words in remaining texts and session notes; delete rows whose key has them."""
     cells = [(*cell, target.asked) for cell in _with(_cells(c, target.asked), 2, target.asked)]
     for what in ("blocks", "checkpoints"):
         table, key, column = TEXTS[what]

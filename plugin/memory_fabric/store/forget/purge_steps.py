@@ -140,14 +140,14 @@ def verify(
             sizes[database.path] += purge_rows.bytes_held(database, target.sought)
         inside = sum(purge_rows.count_inside(database, target) for _, database in databases)
     sought, outside = target.sought, []
-    # True if the words may remain, in longer words or in texts that this plugin itself writes.
+    # True if longer words with the sought words stay, in memories or in this plugin's own texts.
     is_inside = bool(inside) or sought.anywhere().is_in(purge_files.OWN_TEXT)
     served = memory.mirror.path if memory.mirror else ""
     for path in (path for path in own_files(memory, where) if path != plan_path):
         with files.open_regular(path) as stream:
             data = stream.read()
         is_database = data.startswith(SQLITE)
-        # Texts adjoin in a database file, so also look in longer words, unless words may remain.
+        # In a database, adjacent texts look like one word: search inside words unless `is_inside`.
         size = (sought.anywhere() if is_database and not is_inside else sought).bytes_in(data)
         if not size or (is_database and purge_rows.is_only_in_indexes(path, sought)):
             continue
@@ -227,7 +227,9 @@ def _rewrite_blocks(
 
 
 def _clean_other_files(memory: Memory, where: Sequence[Location], target: PurgeTarget) -> None:
-    """Purge files outside databases: logs, spool, saved callers and pages; not a mirrored file."""
+    """Purge logs, notices, rejected lines, texts to be forwarded, files of tool calls' callers, and
+    saved pages. Skip a mirror's files, which `Mirror.erase` purges.
+    """
     home, mirror = memory.settings.home, memory.mirror
     saved_pages.delete_all(home)
     spool.erase(home, target.is_in)

@@ -24,10 +24,10 @@ MIN_SOUGHT_CHARS = 12
 
 @dataclass(frozen=True, slots=True)
 class PurgeTarget:
-    """The content purged from one database: ids of records, names, observations (`said`), and
-    texts. `words` are the request's words: `exact` makes them case-sensitive, `inside` also finds
-    them in longer words. `turns` are ids of purged turns, `alive` ids of remaining records, `kept`
-    texts of remaining observations, and `given` purged names in the list of injected memories.
+    """The content purged from one database: ids of records, names, observations (`said`), other
+    texts, and ids of turns. `words` are the request's words: `exact` makes them case-sensitive,
+    `inside` also finds them in longer words. Records in `alive` (ids) and observations in `kept`
+    (texts) stay despite purged text. `given` names are deleted from the list of injected memories.
     """
 
     ids: frozenset[str] = frozenset()
@@ -45,7 +45,7 @@ class PurgeTarget:
     asked: Sought = field(default_factory=Sought, init=False, compare=False)
     repeated: Sought = field(default_factory=Sought, init=False, compare=False)
     sought: Sought = field(default_factory=Sought, init=False, compare=False)
-    # All words, texts, names and ids: an operation that contains none of them need not be changed.
+    # A fourth search, also for names and ids: operations and lines without a match are skipped.
     concerning: Sought = field(default_factory=Sought, init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -155,7 +155,7 @@ def marked(value: Any, sought: Sought) -> Any:
 
 
 def marked_json(text: str, sought: Sought) -> str:
-    """Replace matches in a text or in the values of JSON; return empty JSON if it still matches."""
+    """Replace matches in a text or JSON; if matches across its values remain, return empty JSON."""
     if not sought.is_in(text):
         return text
     if text[:1] not in ("{", "["):
@@ -186,7 +186,7 @@ def _entities(items: Any, target: PurgeTarget) -> list[Any]:
 
 
 def _statements(items: Any, target: PurgeTarget) -> list[Any]:
-    """Remove purged observations: texts in `contents` or `observations`, or {entity, text} rows."""
+    """Remove purged rows {entity, text}, and purged texts in lists `contents` or `observations`."""
     items_left = []
     for item in items:
         if "entity" in item:
@@ -225,7 +225,7 @@ def _groups(groups: Any, target: PurgeTarget) -> list[Any]:
 
 
 def _ingest(ingest: Any, target: PurgeTarget) -> Any:
-    """Drop an ingested text if it contains purged text, which the remaining text might reveal."""
+    """Drop the whole ingested text if a part is purged: the rest might reveal that part."""
     parts = (*ingest.values(), *(ingest.get("key_decisions") or ()))
     return _ALL if any(isinstance(p, str) and target.is_in(p) for p in parts) else ingest
 
@@ -238,7 +238,7 @@ def _ids(ids: Any, target: PurgeTarget) -> list[str]:
     return [id_ for id_ in ids if id_ not in target.ids]
 
 
-# Maps each field of a payload to its filter. `add` needs none: new tombstones contain no text.
+# Maps each field of a payload to its filter. The field `add` has none: tombstones contain no text.
 _FIELDS: dict[str, Callable[[Any, PurgeTarget], Any]] = {
     "entities": _entities,
     "observations": _statements,

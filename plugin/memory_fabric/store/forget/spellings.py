@@ -1,7 +1,7 @@
 """Search for words and texts in bytes, in every spelling that the memory's files may contain.
 
-A text may be UTF-8 with composed or decomposed accents, escaped for JSON to any depth (`\\uXXXX`,
-`\\"`, `\\/`), percent-encoded, or a list of words. White space and, unless exact, case may differ.
+Texts may be UTF-8 (accents composed or decomposed), JSON-escaped to any depth (`\\uXXXX`, `\\"`,
+`\\/`), percent-encoded, or JSON lists of words. White space and, unless exact, case may differ.
 """
 
 import re
@@ -39,7 +39,7 @@ _UNSPACED = (
 
 
 class Needle(NamedTuple):
-    """A text to search for; `whole` excludes longer words, and `exact` excludes another case."""
+    """A text to search for: with `whole`, not in longer words; with `exact`, in the same case."""
 
     text: str
     whole: bool = False
@@ -123,7 +123,7 @@ def _bytes(text: str | bytes) -> bytes:
 
 @cache
 def _longest_run(text: str) -> bytes:
-    """Return the longest run of ASCII letters and digits in lower case. No spelling changes it."""
+    """Return the longest run of ASCII letters and digits, lower-cased; all spellings contain it."""
     # Encode before `lower`: "İ".lower() begins with an ASCII "i", which the UTF-8 bytes lack.
     ascii_ = unicodedata.normalize("NFC", text).encode("ascii", "replace").lower()
     runs: list[bytes] = _RUN.findall(ascii_)
@@ -155,7 +155,7 @@ def _any_case(digits: str) -> bytes:
 
 
 def _is_inside(data: bytes, start: int, end: int, text: str) -> bool:
-    """Return True if a match of the text is only part of a longer word, at its start or end."""
+    """Return True if a word continues before or after this match, which is at `start` to `end`."""
     left, right = data[max(0, start - NEAR_BYTES) : start], data[end : end + NEAR_BYTES]
     escape = _ESCAPE_BEFORE.search(left)
     before = _escaped(escape) if escape else left.decode("utf-8", "ignore")[-1:]

@@ -25,10 +25,10 @@ UNSEEN = (-1, -1, -1)
 
 
 class State(NamedTuple):
-    """The mirrored file's signature, digest and last operation (row `seq`, id `operation`). `owed`
-    is True if another program overwrote the file, so that it lacks changes of the database. `base`
-    identifies the file of agreed lines, of which the first `length` bytes are valid. If `length` is
-    0, all of it is valid, but the next write must replace the whole mirrored file.
+    """The mirrored file's signature and digest, and the last operation written to it (row `seq`, id
+    `operation`). `owed` is True if the file lacks changes of the database because another program
+    overwrote it. `base` identifies the file of agreed lines: its first `length` bytes are valid. If
+    `length` is 0, all of it is valid, but the next write must replace the whole mirrored file.
     """
 
     signature: Signature
@@ -92,7 +92,7 @@ def clear(db: Database) -> None:
 
 
 def save_lines(home: str, state: State, marked: Marked) -> State:
-    """Write the agreed lines to a file; return the state with its new `base`. Raises OSError."""
+    """Write agreed lines to a file; return the state with this file as `base`. Raises OSError."""
     head = json.dumps({"seq": state.seq, "operation": state.operation}).encode()
     lines = [mark.hex().encode() + b" " + line for mark, line in marked.items()]
     content = b"\n".join([head, *lines, b""])
@@ -134,7 +134,7 @@ def saved_lines(home: str, state: State) -> bytes:
 
 
 def load_lines(home: str, state: State | None) -> Marked:
-    """Map digests to agreed lines; {} if the file is lost, so that no line seems to be removed."""
+    """Map digests to agreed lines; {} if their file is lost, so that a merge removes nothing."""
     marked: Marked = {}
     try:
         for line in saved_lines(home, state).split(b"\n")[1:] if state else ():

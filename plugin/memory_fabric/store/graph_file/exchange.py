@@ -41,9 +41,9 @@ class BadLine(NamedTuple):
 
 
 class Loaded(NamedTuple):
-    """Counts of new rows, and of entities created as `ends` of relations. `queued` is True if a
-    change was queued. `variants` maps new names to similar existing names. `forgotten` lists names
-    that were not added because they had been forgotten.
+    """Counts of new rows; `ends` counts entities created only because a relation names them.
+    `queued` is True if a change waits in the queue. `variants` maps new names to existing ones with
+    other case or separators. `forgotten` lists names not added because they had been forgotten.
     """
 
     entities: int = 0
@@ -70,7 +70,7 @@ class Loaded(NamedTuple):
 
 
 class Imported(NamedTuple):
-    """An import's counts of items (`read`) and other lines, its bad lines, and a file of these."""
+    """An import's counts of items (`read`) and other lines; `set_aside` is a file of bad lines."""
 
     loaded: Loaded = Loaded()
     read: int = 0
@@ -132,7 +132,7 @@ def graph_lines(whole: Graph) -> list[bytes]:
 def export_lines(databases: Sequence[Database], progress: Progress | None = None) -> list[bytes]:
     """Merge these databases into one graph and return its lines. Raises StoreUnavailable."""
     tell = progress or (lambda _done, _of: None)
-    # In the progress display, reading a database counts as much as writing its lines.
+    # Reading the databases is the first half of the progress, and making the lines is the second.
     parts = []
     for done, database in enumerate(databases, start=1):
         parts.append(graph.read_graph(database))
@@ -191,9 +191,9 @@ def import_file(
     progress: Progress | None = None,
     called: str = "",
 ) -> Imported:
-    """Merge a file into memory without changing names. Raises StoreUnavailable, OSError. Entities
-    are stored first, so that the ends of relations exist. Bad lines, and lines that are too long,
-    are saved in another file. `called` is the name shown to the user instead of the path.
+    """Merge a graph file into memory; only equal names mean the same entity. Raises
+    StoreUnavailable, OSError. Entities are stored first, so that relations' ends exist. Bad lines,
+    and lines that are too long, are saved in another file, marked with `called` or the path.
     """
     of = 2 * os.path.getsize(path)
     items = _FileItems(memory.settings.home, called or os.path.abspath(path))
@@ -214,8 +214,8 @@ def set_aside(path: str, source: str, bad_lines: Iterable[tuple[BadLine, bytes]]
     lines = [line.decode("utf-8", "backslashreplace") for _, line in numbered]
     redacted = redact("\n".join(lines)).split("\n") if lines else []
     if len(redacted) != len(lines):
-        # A secret spanned lines. The lines before and after the changed ones keep their positions;
-        # the first changed line gets the text of all of them, and the others become empty.
+        # A secret spanned lines, so their number changed. To keep the positions of the other lines,
+        # put the text of all changed lines into the first of them, and leave the rest empty.
         most = min(len(lines), len(redacted)) - 1
         first = next((i for i in range(most) if lines[i] != redacted[i]), most)
         differing = (i for i in range(most - first) if lines[-1 - i] != redacted[-1 - i])
@@ -237,7 +237,7 @@ class _FileItems:
         self.bad: list[BadLine] = []
         self._waiting: list[tuple[BadLine, bytes]] = []
         self.read = self.others = self._bytes = 0
-        # True if the last line was readable, so that a new group of bad lines may begin.
+        # True if the last line was valid: the next bad line is then not adjacent to earlier ones.
         self._apart = True
 
     def entities(self, stream: BinaryIO) -> Iterator[Entity]:

@@ -28,9 +28,9 @@ Touched = dict[str | Relation, bool]
 
 
 class Edits(NamedTuple):
-    """Lines to add to the file, remove or replace, in canonical form. `replaced` maps an old line
-    to its new line (b"" to remove it); `marks` maps it to the digest of the line as it is in the
-    file. `seq` and `operation` are those of the last edit.
+    """Edits of the file, in canonical form. `added` are new lines. `replaced` maps an old line to
+    its new line (b"" to remove it), and `marks` maps it to the digest of the form that it has in
+    the file. `seq` and `operation` identify the last operation that these edits contain.
     """
 
     seq: int
@@ -83,7 +83,7 @@ def edits_since(db: Database, state: State, read_agreed: Callable[[], bytes]) ->
 
 
 def _touched_by(operations: list[tuple[Any, ...]]) -> Touched | None:
-    """Return the items changed by these operations; None if there are too many, or unusual ones."""
+    """Return changed items; None for too many, or for operations other than create, add, delete."""
     if len(operations) > MAX_OPERATIONS:
         return None
     names: dict[str, bool] = {}
@@ -116,7 +116,7 @@ def _touched_by(operations: list[tuple[Any, ...]]) -> Touched | None:
 
 
 def _names_in(removed: Mapping[str, Any]) -> list[str]:
-    """Return the entities in removed rows and at relations' ends, which may have no other line."""
+    """Return entities of removed rows. A relation's end may have had no line, and now needs one."""
     names = [row["name"] for row in removed.get("entities", ())]
     names += [row["entity"] for row in removed.get("observations", ())]
     return names + [r[end] for r in removed.get("relations", ()) for end in ("from", "to")]
@@ -159,7 +159,7 @@ def edited(content: bytes, edits: Edits) -> bytes | None:
 
 
 def _places_of(content: bytes, line: bytes, mark: bytes) -> set[tuple[int, int]]:
-    """Return (start, end) of a line and its line end, for up to two occurrences in the content."""
+    """Return spans (start, end, with newline) of lines with digest `mark`; may stop after two."""
     places: set[tuple[int, int]] = set()
     if mark == mark_of(line):
         whole = b"\n" + line + b"\n"

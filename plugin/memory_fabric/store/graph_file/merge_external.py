@@ -3,8 +3,8 @@
 A graph maps the digests of a file's lines to the redacted lines, or to b"" for a line that is
 neither an entity nor a relation. `before` is the last agreed state. Only the file's differences
 from this state are applied, so all other content of the database is kept. Recent changes of the
-database are kept as well, because the other program may not have seen them; the database stores
-their digests. Times are seconds since 1970; this module reads neither files nor the clock.
+database are kept as well, because the other program may not have seen them; for this, the database
+stores only digests. Times are seconds since 1970; this module reads neither files nor the clock.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from memory_fabric.store.write import create_operations, relation_object
 
 Lines = Mapping[bytes, bytes]
 Apply = Callable[[str, dict[str, Any]], Mapping[str, Any]]
-# When a change of a graph part (entity, observation or relation) was first and last written.
+# When a change (of an entity, observation or relation) was first and last written to the file.
 Times = tuple[float, float]
 
 KEY = "mirror-recent"
@@ -104,9 +104,10 @@ def merge_changes(
     forewarn: Callable[[], object],
     ours: Ours,
 ) -> bool:
-    """Apply the difference between two graphs to the database, except for changes in `ours`; return
-    True if any were left out. `apply` runs one operation; `forewarn` is called before an entity is
-    deleted and restored with other content. Entities still in use remain if the file lacks them.
+    """Apply the changes from the graph `before` to the graph `now` to the database, except those
+    that would reverse `ours`; return True if any were left out. `apply` runs one operation.
+    `forewarn` is called before an entity is replaced in two operations (deleted, then restored with
+    other content). An entity that the file lacks stays if it has observations or relations.
     """
     differs = False
     were = [_item(line) for mark, line in before.items() if line and mark not in now]
@@ -174,8 +175,8 @@ def _without_removed(entity: Entity, ends: set[str], ours: Ours) -> Entity | Non
 def _removed(
     were: Iterable[Entity | Relation], now: Iterable[bytes], ours: Ours
 ) -> tuple[list[str], dict[str, list[str]], list[Relation], bool]:
-    """Return names, observations by name, and relations of `were` that are not in the lines `now`,
-    except those in `ours.added`. The last value is True if there are such exceptions.
+    """Return the parts of `were` that are neither in the lines `now` nor in `ours.added`: names,
+    observations by name, and relations. The last value is True if `ours.added` kept any part.
     """
     texts: dict[str, dict[str, None]] = {}
     relations, types = dict[Relation, None](), dict[str, str]()
@@ -203,8 +204,8 @@ def _removed(
 def _agree(
     db: Database, apply: Apply, stated: Entity, forewarn: Callable[[], object], ours: Ours
 ) -> bool:
-    """Delete an entity and restore it, if its type or order of observations differs from the file.
-    Return False if the database has changed the type, and so keeps its own type.
+    """Give an entity the file's type, and its observations the file's order, by deleting and
+    restoring the entity if needed. Return False if it keeps another type that the database set.
     """
     stored = _by_name(db, [stated]).get(stated.name)
     if stored is None:

@@ -31,8 +31,8 @@ from memory_fabric.store.upkeep import backup
 Report = Callable[[str], object]
 Test = Callable[[bytes], bool]
 
-# The first wait is long, because another server may take half a minute to read a large file. Later,
-# answering without the latest changes by others is better than a long wait.
+# Seconds to wait for the file's lock. The first wait is long: another server may take half a minute
+# to read a large file. Later, an answer without others' latest changes is better than a long wait.
 WAIT_AT_FIRST_S, WAIT_S = 60.0, 3.0
 # The maximum number of times that the file is read again while other programs keep changing it.
 ATTEMPTS = 20
@@ -84,10 +84,10 @@ def home_of(home: str, path: str) -> str:
 
 
 class Mirror:
-    """A served file and its state; `home` is the folder of its database. `behind` is True if the
+    """A mirrored file and its state. `home` is the folder of its database. `behind` is True if the
     file lacks changes, because it could not be written or was overwritten. After a `write`, another
-    program that had read the old file may overwrite the new one: the file must be read again after
-    `look_in_s` seconds (0: not needed).
+    program that read the old file may still overwrite the new one, so the file must be read again
+    after `look_in_s` seconds; 0 means that this is not needed.
     """
 
     def __init__(self, path: str, home: str, report: Report) -> None:
@@ -112,9 +112,8 @@ class Mirror:
             self._outwaited = isinstance(error, TimeoutError)
 
     def refresh(self, memory: BaseMemory) -> None:
-        """Merge other programs' changes to the file; if there are none, this costs one `stat`.
-        Report a file that is no longer readable. Raises StoreUnavailable if the file was never
-        readable, and for errors of the database.
+        """Merge others' changes to the file; without any, this costs one `stat`. Report a file that
+        is no longer readable. Raises StoreUnavailable if it never was, and for database errors.
         """
         try:
             if signature_of(self.path) != self._seen:
@@ -223,7 +222,7 @@ class Mirror:
         return True
 
     def _note_own(self, db: Database, before: Iterable[bytes], after: Iterable[bytes]) -> None:
-        """Save our changes before writing them, because others may have read the old file."""
+        """Save our changes before the file is written: others with the old file may undo them."""
         if os.path.exists(self.path) and not os.access(self.path, os.W_OK):
             # Check here, because `_written` replaces even a read-only file without an error.
             raise PermissionError("it is read-only")
@@ -231,8 +230,8 @@ class Mirror:
         self.look_in_s = merge_external.WINDOW_S
 
     def _written(self, content: bytes, state: State) -> Signature:
-        """Replace the file and return its signature. Return None if others changed it before, and
-        UNSEEN if they changed it just afterwards.
+        """Replace the file and return its signature. If others changed it since `state`, do nothing
+        and return None; if they changed it just after the write, return UNSEEN.
         """
         still = lambda path: signature_of(path) == state.signature  # noqa: E731
         if not files.write_atomic(self.path, content, still=still):
@@ -242,7 +241,7 @@ class Mirror:
         return written if is_ours else agreed.UNSEEN
 
     def _agree(self, db: Database, signature: Signature, state: State) -> None:
-        # If others changed the file meanwhile, `signature` is UNSEEN, so `refresh` reads it again.
+        # If others changed the file meanwhile, it has another signature: `refresh` reads it again.
         self._seen = signature
         agreed.agree(db, self.home, state._replace(signature=signature))
 
@@ -272,7 +271,7 @@ class Mirror:
         """Merge others' changes; return the state (`owed` is True if the file lacks our own)."""
         before = agreed.load_lines(self.home, state)
         now, bad = self._read_lines(before)
-        # Do not back up again if a merge is repeated: it may already have deleted some content.
+        # Do not back up again if a failed merge is repeated: it may already have deleted content.
         if any(before.values()) and not any(now.values()) and not self._saved:
             copy = backup.create(db.path)
             self._saved = True
@@ -292,7 +291,7 @@ class Mirror:
             return result
 
         is_ahead = agreed.is_ahead(db, state)
-        # If a relation's line is removed, an entity that only this line named has no line left.
+        # If a relation's line was removed, its entities may have no line: rewrite the whole file.
         lost = (line for mark, line in before.items() if line and mark not in now)
         has_lost = any(isinstance(exchange.read(line), Relation) for line in lost)
         ours = merge_external.load(db).unknown_at(stamp[1] / 1e9 if stamp else time.time())
@@ -307,8 +306,8 @@ class Mirror:
         after = state or agreed.NOTHING
         after = after._replace(digest=digest, owed=after.owed or differs)
         after = agreed.save_lines(self.home, after, now)
-        # Rewrite the whole file to remove bad lines, and if both sides have changed, because the
-        # logged operations then do not show all differences from the file.
+        # The next write replaces the whole file (`length` 0) to remove bad lines. It also does so
+        # if both sides changed: logged operations then do not show all differences from the file.
         return after._replace(length=0) if bad or is_ahead or has_lost else after
 
     def _read_lines(self, before: Marked) -> tuple[Marked, list[tuple[exchange.BadLine, bytes]]]:
@@ -352,8 +351,9 @@ def _reason_of(error: OSError) -> str:
 def _rendered(
     stored: Graph, present: Iterable[bytes], before: Marked, is_gone: Test
 ) -> tuple[list[bytes], Marked]:
-    """Return the new file's lines, and a map of their digests. The graph has the database's order.
-    Other lines of `present` stay before the graph if they preceded it, and otherwise follow it.
+    """Return the new file's lines, and a map of their digests. Graph lines have the database's
+    order, and keep their form in `present`. Lines of another kind stay before the graph if they
+    preceded it, and otherwise follow it. Ignore lines of `present` for which `is_gone` is true.
     """
     plain = exchange.graph_lines(stored)
     other_forms: dict[bytes, bytes] = {}

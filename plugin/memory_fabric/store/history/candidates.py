@@ -1,4 +1,4 @@
-"""Candidates: records awaiting confirmation (stated in no note, or unconfirmed for a long time)."""
+"""Candidates: records awaiting confirmation. No note states them, or an old note is unconfirmed."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ def said_again(candidate: Record) -> int:
 
 
 def note_shown(memory: Memory, listed: Sequence[Record], now: str) -> None:
-    """Log that this session saw these candidates: repeating one afterwards does not confirm it."""
+    """Log that this session was shown these candidates, so its repetitions do not confirm them."""
     session = memory.settings.session
     if not (session and listed and memory.settings.writes):
         return

@@ -16,7 +16,7 @@ from memory_fabric.text import cut, one_line
 # The shortest part of an id that is accepted; displayed short ids have eight characters.
 MIN_ID_CHARS = 4
 MAX_PHRASE_CHARS = 200
-# The kind of the first operation in a batch that reads past sessions.
+# The kind of the operation that begins a `learn` run; a run reads past sessions as one batch.
 LEARN = "learn"
 # Fields of payloads that contain the name of an entity, or a list of names.
 _NAMES = frozenset(("name", "names", "entity", "entityName", "entityNames", "into", "from", "to"))
@@ -44,7 +44,7 @@ class Change(NamedTuple):
 
     @property
     def settles(self) -> bool:
-        """Return True if this only sets a STAGED note's final trust. It is undone with the note."""
+        """Return True if this only sets a STAGED note's final trust; undo it only with the note."""
         former = former_records(self.inverse)
         return self.kind == "put_record" and any(STAGED in r.get("evidence", {}) for r in former)
 
@@ -91,7 +91,7 @@ def read_all(
 
 
 def newest_first(changes: Iterable[Change]) -> list[Change]:
-    """Sort by time, but keep the order of each database's log, where queued changes come late."""
+    """Sort by time; within a database, keep the log's order: queued changes are logged late."""
     stores: dict[str, list[Change]] = {}
     for change in sorted(changes, key=lambda change: change.seq, reverse=True):
         stores.setdefault(change.store, []).append(change)
@@ -113,9 +113,9 @@ def by_id(memory: Memory, text: str) -> Change:
 
 
 def together(memory: Memory, change: Change, *, is_named: bool = False) -> list[Change]:
-    """Return the changes that are undone together with this one, newest first: the changes of its
-    batch, and all changes to statements that a note of the batch replaced. In a batch of `learn`, a
-    change that the user selected (`is_named`) is undone alone, unless it is the first of the batch.
+    """Return the changes that are undone together with this one: those of its batch, newest first,
+    then all changes to records that a note of the batch replaced. If the user selected a change
+    (`is_named`) of a `learn` run, return it alone, unless it is the first change of the run.
     """
     batch = change.payload.get("batch")
     if not isinstance(batch, str) or not batch:
@@ -124,7 +124,7 @@ def together(memory: Memory, change: Change, *, is_named: bool = False) -> list[
     if is_named and change.kind != LEARN and any(c.kind == LEARN for c in changes):
         return [change]
     listed_ids = {c.id for c in changes}
-    # Deletions without a tombstone: a note of the batch replaces the deleted statements.
+    # A `forget` without tombstones deleted statements that a note of the batch replaces.
     said_better = [c for c in changes if c.kind == "forget" and c.payload.get("bury") is False]
     said_better = [c for c in said_better if not c.payload.get("moved_to")]
     replaced = [record for c in said_better for record in former_records(c.inverse)]

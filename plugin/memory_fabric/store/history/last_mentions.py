@@ -39,10 +39,9 @@ _MENTIONS = f"""
 
 
 class AgedMemory(NamedTuple):
-    """An entity or record (`kind`), the time of its last mention, and values that show if it
-    changed. For an entity, `newest` and `linked` are the row numbers of its newest observation and
-    relation, and `relations` counts its relations. For a record, `id` is set, and `newest` is the
-    number of sessions that stated the record.
+    """An entity or record (`kind`) and the time of its last mention; other fields later show if it
+    has changed. For an entity, `newest` and `linked` are the row numbers of its newest observation
+    and relation. For a record, `newest` counts the sessions that stated it, and `id` is set.
     """
 
     kind: str
@@ -88,7 +87,7 @@ def mentions(db: Database, now: str) -> dict[int, list[Mention]]:
 
 
 def with_text(db: Database, item: AgedMemory, max_chars: int) -> AgedMemory:
-    """Fill in a record's text, or an entity's newest observation and relation count; cut texts."""
+    """Add a record's text, or an entity's relation count and newest observation. Texts are cut."""
     if item.kind == RECORD:
         row = db.row(
             "SELECT substr(what, 1, ?1), (SELECT group_concat(value, ', ') FROM (SELECT "

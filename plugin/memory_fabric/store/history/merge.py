@@ -72,7 +72,7 @@ def change_aliases(
     memory: Memory, entity: str, names: Sequence[str], by: Provenance, *, remove: bool = False
 ) -> Aliases:
     """Add or remove aliases; return the entity's aliases and the refused names. Raises BadInput,
-    StoreUnavailable, or NotFound, also if none of the names to remove is an alias.
+    StoreUnavailable, and NotFound if the entity is missing or has none of the aliases to remove.
     """
     part, database = _find_entity(memory, entity)
     keys = {name_key(name) for name in _aliases_of(database, part.name).names}

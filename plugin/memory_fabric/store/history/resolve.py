@@ -34,7 +34,7 @@ def means_id(memory: Memory, text: str) -> bool:
 
 
 def id_part(text: str) -> str:
-    """Return the typed part of an id, without characters that are special in an SQL pattern."""
+    """Return the part of an id that the user typed, without `record:` and SQL's `%` and `_`."""
     return text.strip().removeprefix("record:").replace("%", "").replace("_", "")
 
 
@@ -80,7 +80,7 @@ def entities_meant(memory: Memory, text: str) -> list[tuple[str, str]]:
 
 
 def names_of(memory: Memory, text: str) -> set[str]:
-    """Return the text, and all names and aliases of the entities that it names in any spelling."""
+    """Return `text`, and all names and aliases of each entity called `text` in any spelling."""
     names = {text}
     for database in memory.databases():
         names.update(e.name for e in graph.entities_by_key(database, [text]).values())
@@ -149,7 +149,7 @@ def record_json(record: Record) -> dict[str, Any]:
 
 
 def version_of(record: Record) -> str:
-    """Return an eight-digit checksum of the fields on which a user's decision is based."""
+    """Return an eight-digit checksum of the fields a user decides on, to detect later changes."""
     stated = (
         *(record.id, record.type, record.what, record.why, *record.alternatives),
         *(record.scope, record.domain, record.status, str(record.pinned)),

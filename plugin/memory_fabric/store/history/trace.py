@@ -83,7 +83,7 @@ class EntityTrace(NamedTuple):
 
 
 class GraphRows(NamedTuple):
-    """A record's entities, new or known before, and counts of its observations and relations."""
+    """Entities that a record created (`new`) or found (`known`); counts of its other graph rows."""
 
     new: tuple[str, ...] = ()
     known: tuple[str, ...] = ()
@@ -131,7 +131,7 @@ def described(memory: Memory, change: Change) -> Change:
 
 
 def graph_rows(memory: Memory, record: Record, *, repeated: bool) -> GraphRows:
-    """Return a record's rows in the graph. If it repeats an earlier record, no entity is new."""
+    """Return a record's rows in the graph. For a `repeated` statement, no entity counts as new."""
     for database in memory.databases():
         if database.row("SELECT 1 FROM records WHERE id = ?", (record.id,)) is None:
             continue
@@ -146,11 +146,11 @@ def graph_rows(memory: Memory, record: Record, *, repeated: bool) -> GraphRows:
 
 
 def injections_since(databases: Iterable[Database], since: str) -> list[tuple[str, str, str, str]]:
-    """Return (session, memory, channel, time) of injections into main conversations, not copies."""
+    """Return (session, memory, channel, time) of injections, except subagents' and copied ones."""
     query = (
         "SELECT i.session, i.memory, i.channel, i.created_at FROM injections AS i "
         "JOIN sessions AS s ON s.id = i.session WHERE i.agent = '' AND i.created_at >= ? "
-        # Skip injections older than the session: a fork has copies of those into its parent.
+        # Skip injections older than the session: a fork has copies of its parent's injections.
         "AND i.created_at >= s.started_at ORDER BY i.created_at"
     )
     return [row for database in databases for row in database.rows(query, (since,))]
@@ -227,7 +227,7 @@ def _concerning(memory: Memory, name: str) -> list[Change]:
         ids = {id_ for db in databases for n in names for (id_,) in db.rows(_STATING, (n,))}
     concerned: dict[str, Change] = {}
     searched: set[str] = set()
-    while searched != names | ids:  # merges found add the entity's former names to the search
+    while searched != names | ids:  # repeat if a merge among the results added former names
         searched, endings = names | ids, tuple(ids)
         patterns = [f'%"{_escaped(name)}"%' for name in sorted(names)]
         patterns += [f'%{_escaped(id_)}"%' for id_ in sorted(ids)]

@@ -1,5 +1,5 @@
-"""The callers of the server's tools. The client sends the server only a call's id, so a hook saves
-the session and agent of each call (decision 0031), in files, to avoid opening a database.
+"""Who calls the server's tools. The client sends the server only a call's id, so a hook saves the
+session and agent of each call by this id (decision 0031), in files, so that it opens no database.
 """
 
 import os
@@ -25,7 +25,7 @@ class Caller(NamedTuple):
 
 
 def save(home: str, call: str, caller: Caller) -> None:
-    """Save the caller of a call. Raises OSError, or ValueError if the id is no valid file name."""
+    """Save a tool call's caller. Raises OSError, or ValueError if the id cannot name a file."""
     path = _path(home, call)
     folder = os.path.dirname(path)
     files.make_folder(folder)

@@ -1,13 +1,13 @@
 """Marker files by which `hooks/launch` decides, without Python, that a tool call needs no hook.
 
-Next to a database, the file `has-<kind>` exists while the database has records of that kind
-(KINDS). There is one exception: if no rule with a `When:` condition applies to any tool call,
-`has-rules` is removed, and the file `unbound-rules` stores a checksum of these rules, valid until a
-rule changes. In the home folder, the file `launch/places/<folder>/@project` names the project of a
-folder in which a session was launched. The launcher exits at once if it finds this file, and
-neither the project nor the user has a `has-<kind>` file. If `@project` is missing, one hook starts
-Python and writes it. Other missing files are created by the next change of the database, at the
-latest at a session's start.
+The file `has-<kind>` next to a database exists while the database has records of this kind (KINDS).
+But if no rule with a `When:` condition applies to any tool call, `has-rules` is removed, and the
+file `unbound-rules` stores a checksum of these rules, which is valid until a rule changes. In the
+home folder, the file `launch/places/<folder>/@project` names the project of a folder in which a
+session was launched. If this file exists, and neither the project nor the user has a `has-<kind>`
+file, the launcher exits at once. If `@project` is missing, the launcher starts Python, and the hook
+writes the file. Other missing files are created by the next change of the database, at the latest
+at a session's start.
 """
 
 import os
@@ -62,8 +62,8 @@ def update(connection: sqlite3.Connection, database_path: str) -> None:
 
 def note_unbound(connection: sqlite3.Connection, database_path: str, state: str) -> None:
     """Record that no rule with `When:` applies to any tool call, and remove the file `has-rules`.
-    `state` is what `state_of_rules` returned before the rules were read: if it differs now, do
-    nothing. Call this within a transaction, so that no other process changes a rule meanwhile.
+    `state` is the checksum (`state_of_rules`) from before the rules were read; if it has changed,
+    do nothing. Call this within a transaction, so that no other process changes a rule meanwhile.
     """
     try:
         if not state or state_of_rules(connection) != state:
@@ -82,7 +82,7 @@ def _is_noted_unbound(connection: sqlite3.Connection, database_path: str) -> boo
 
 
 def state_of_rules(connection: sqlite3.Connection) -> str:
-    """Return a checksum of the rules' `When:` texts, to store instead of them; '' if unreadable."""
+    """Return a checksum of the rules' `When:` texts, to notice changes; '' if unreadable."""
     texts = "SELECT seq, json_extract(body, '$.evidence.when') FROM main.records"
     try:
         rows = connection.execute(f"{texts} WHERE {KINDS[RULES]} ORDER BY seq").fetchall()

@@ -1,8 +1,8 @@
-"""The hooks' log, notices for the user, and marks: empty files that inform later events.
+"""The hooks' log, notices for the user, and marks: empty files by which events inform later ones.
 
 The log has one line per problem. A notice waits until an event can show it, and is shown once. A
-mark says that a part of memory fails (e.g. the journal), or that a prompt was lost or late; it can
-be created even on a full disk. A failing part is reported again only if it worked in between.
+mark says that a part of memory fails (e.g. the journal), or a prompt was lost or got no memories in
+time; it works even on a full disk. A failing part is reported again only if it worked in between.
 """
 
 import os
@@ -19,7 +19,7 @@ MAX_LOG_BYTES = 1 << 20
 MAX_LINE_CHARS = 1000
 LOG_NAME = "memory-fabric.log"
 FAULTS_NAME = "faults.log"
-# In the log line of an event that timed out, this text follows the event's name.
+# Separates the event's name from the unfinished work in the log line of an event that timed out.
 OUT_OF_TIME = ": out of time: "
 NOTICES, LOCK_S = "notices.jsonl", 0.2
 MARKS, PREFIX = "told", "trouble-"
@@ -63,7 +63,7 @@ def note_late(places: Sequence[str], event: str, work: Sequence[str]) -> None:
 
 
 def late_events(folders: Iterable[str], work: Container[str] = ()) -> dict[str, int]:
-    """Count timed-out events in these logs by name; with `work`, only if they left it undone."""
+    """Count timeouts in these logs by event; with `work`, only if a part of it was left undone."""
     counts: dict[str, int] = {}
     for path in (os.path.join(folder, LOG_NAME + end) for folder in folders for end in ("", ".1")):
         try:
@@ -114,7 +114,7 @@ def _append(folder: str, line: str, name: str = LOG_NAME) -> bool:
 
 
 def add(home: str, text: str, *, place: str = "") -> None:
-    """Save a notice for the next event (in `place`, if given). Raises OSError, TimeoutError."""
+    """Save a notice for the next event (project `place`, if set). Raises OSError, TimeoutError."""
     # Imported late: slow to import, and needed only for a notice.
     from memory_fabric.redaction.redact import redact
 
@@ -147,17 +147,17 @@ def take(home: str, place: str = "") -> list[str]:
 
 def is_first_time(home: str, name: str) -> bool:
     """Return True for the first call with this `name` in this home."""
-    # If the mark cannot be created, return False: every start would show the notice otherwise.
+    # Also return False if no mark can be created, or every session start would show the notice.
     return _make_mark(name, (home,), os.O_CREAT | os.O_EXCL | os.O_WRONLY) is True
 
 
 def leave_mark(mark: str, places: Sequence[str]) -> None:
-    """Create a mark for the next Stop event, in the first writable folder. Never raises."""
+    """Create a mark in the first writable folder; the next Stop event reads it. Never raises."""
     _make_mark(mark, places, os.O_CREAT | os.O_WRONLY)
 
 
 def take_mark(mark: str, places: Sequence[str]) -> bool:
-    """Remove a mark; return True if it was left since the last Stop event. Never raises."""
+    """Remove a mark; True if it existed, i.e. was left since the last Stop event. Never raises."""
     is_left = False
     for folder in _mark_folders(places):
         try:
@@ -169,12 +169,12 @@ def take_mark(mark: str, places: Sequence[str]) -> bool:
 
 
 def notice_of_failures(failures: Sequence[str], settings: Settings, event_name: str) -> str:
-    """Return a notice of new failures, and of the first prompt that missed its memories; or ''."""
+    """Return a notice of new failures, and once of a prompt that got no memories in time; or ''."""
     from memory_fabric.redaction.redact import without_secrets  # imported late: failures are rare
 
     places = (settings.home, settings.data_dir)
     late = ""
-    if event_name == "Stop":  # every part was used by now, so those that did not fail work again
+    if event_name == "Stop":  # all parts have been used, so parts without a failure work again
         failing = {PREFIX + _kind_of(failure) for failure in failures}
         for folder in _mark_folders(places):
             marked = {name for name in files.names_in(folder) if name.startswith(PREFIX)}
@@ -182,7 +182,7 @@ def notice_of_failures(failures: Sequence[str], settings: Settings, event_name: 
                 take_mark(name, [os.path.dirname(folder)])
         is_late = take_mark(UNTOLD_PROMPT, places) and is_first_time(places[0], "out-of-time")
         late = LATE_NOTICE if is_late else ""
-    # At a prompt, report only a refusal to store. Other failures may pass, or are reported later.
+    # At a prompt, only report that nothing was stored. Other failures may end, or are shown later.
     by_kind: dict[str, str] = {}
     for failure in failures:
         kind = _kind_of(failure)
@@ -203,7 +203,7 @@ def notice_of_failures(failures: Sequence[str], settings: Settings, event_name: 
 
 
 def _kind_of(failure: str) -> str:
-    """Return the key of MEANINGS for a failure; '' if the user need not know about the failure."""
+    """Return a failure's key in MEANINGS; '' if no key fits, so that the user is not notified."""
     if REFUSED in failure:
         return "refused"
     head = failure.partition(":")[0].partition(" ")[0]

@@ -1,4 +1,4 @@
-"""The key of a home, and signatures made with the key to identify lines that this home wrote."""
+"""The secret key of a home folder, and signatures that identify the lines written by this home."""
 
 import json
 import os
@@ -17,7 +17,7 @@ def key_of(home: str) -> bytes:
     path = os.path.join(home, KEY)
     if key := _read(path):
         return key
-    # Ignore the event's time limit: without the key, which is created only once, no queue works.
+    # Ignore the event's time limit: this happens only once, and without the key no queue works.
     with deadline.running(deadline.Deadline()), files.Locked(path + ".lock", timeout_s=1.0):
         key = _read(path)
         if not key:

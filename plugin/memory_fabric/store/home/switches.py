@@ -1,6 +1,6 @@
 """Settings in home: config.toml and switches.json, which are read again after each change. If
-config.toml is invalid, only its switches that turn something off apply. If the file might also
-isolate a domain (hide its memories elsewhere), all memory is off.
+config.toml cannot be parsed, only its switches that turn something off apply. If such a file might
+isolate a domain (hide its memories elsewhere), or cannot be read, all memory is off.
 """
 
 import os
@@ -23,7 +23,7 @@ FOR_EVER = "9999"
 
 
 class ConfigFile(NamedTuple):
-    """The valid tables and the error of config.toml. If `closed`, memory is off (see above)."""
+    """The valid tables and error of config.toml. If `closed`, memory is off to isolate domains."""
 
     table: Mapping[str, Any] = {}
     error: str = ""

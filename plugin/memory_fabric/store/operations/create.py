@@ -19,8 +19,8 @@ _TAKE_OVER = (
 
 
 def create_entities(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Create entities with their observations. An existing entity gets the observations that it
-    lacks; with `apart`, also those that only other domains contain.
+    """Create entities with their observations. Add missing observations to existing entities. With
+    `apart`, an observation also counts as missing if only other domains contain it.
     """
     created, merged = [], []
     statement = _Statement(c, payload, by)
@@ -89,8 +89,8 @@ def add_observations(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 class _Statement:
-    """The effects of one operation: new rows, changed rows, and the inverse of both. `only` is the
-    caller's domain if no other may be changed (the payload has `apart`); otherwise None.
+    """The effects of one operation: new rows, changed rows, and the inverse of both. If the payload
+    has `apart`, `only` is the caller's domain, and no other is changed; otherwise, `only` is None.
     """
 
     def __init__(self, c: Connection, payload: Payload, by: Provenance) -> None:
@@ -113,8 +113,8 @@ class _Statement:
         return added
 
     def with_ends(self, items: Sequence[Payload]) -> tuple[list[Any], dict[str, int], list[str]]:
-        """Create the entities that are missing at the ends of relations. Return the relations to
-        create (no end was forgotten), all row numbers by name, and the names of the new entities.
+        """Create the entities that are missing at the ends of relations, but skip relations with a
+        forgotten end. Return the other relations, row numbers by entity name, and the new names.
         """
         ids = rows.entity_ids(self._c, [item[end] for item in items for end in ("from", "to")])
         wanted, created = [], []
@@ -153,7 +153,7 @@ class _Statement:
             self._detached += [restore.group(table, after, before) for after, before in changed]
 
     def finished(self, result: dict[str, Any], *inverse: dict[str, Any]) -> Result:
-        """Return the result, whose `forgotten` lists refused names, and the complete inverse."""
+        """Add refused names to the result as `forgotten`; return it with the complete inverse."""
         if self.guard.forgotten:
             result["forgotten"] = list(self.guard.forgotten)
         return result, [*inverse, *restore.op(self._detached), *tombstones.op(self.guard.lifted)]

@@ -64,8 +64,8 @@ def delete_relations(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 def forget(c: Connection, payload: Payload, by: Provenance) -> Result:
     """Forget entities, observations, turns, and records with the graph rows that they added. An
-    undo restores everything except turns, because operations do not contain their text. Content
-    that is stated again later is stored again, but an older statement that is replayed is not. With
+    undo restores everything except turns, because operations do not contain their text. A later
+    statement of the content may store it again; an older statement that is replayed may not. With
     `only`, other domains are unaffected.
     """
     result, inverse = _forget_records(c, payload, by)
@@ -120,7 +120,7 @@ def _forget_records(c: Connection, payload: Payload, by: Provenance) -> Result:
         if bury and not any(record.scope == "local" for record, _ in stored):
             key = remember.key_sum(stored[-1][0]) if stored else 0
             buried += tombstones.put(c, id_, key, by.at)
-    # Undo in reverse order: a row of two deleted records was deleted with the second of them.
+    # Undo in reverse order: a row that two deleted records stated was deleted only with the second.
     inverse = [*tombstones.op([], buried), *undo[::-1], *remember.links_back(links)]
     return {"deleted": count, "touched": touched}, inverse
 
@@ -135,7 +135,7 @@ def _delete(c: Connection, table: str, matches: Sequence[rows.Row], only: Domain
 
 
 def _leave_to_others(c: Connection, removed: rows.Rows, only: Domains) -> list[restore.Group]:
-    """Hand rows over to records of other domains that also state them; return groups to undo it."""
+    """Hand rows to records of other domains that state them too; the returned groups undo this."""
     groups: list[restore.Group] = []
     domain = "SELECT domain FROM records WHERE id = ?"
     for table in ("observations", "relations") if only is not None else ():

@@ -1,4 +1,4 @@
-"""The class `Kind` of operations, checks of payloads (anyone may have edited them), and phrases."""
+"""The class `Kind`; checks of payloads, which anyone may have edited; phrases about operations."""
 
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,14 +21,14 @@ class Kind(NamedTuple):
     returns a result and an inverse: steps `{"kind", "payload"}` that restore the former state if
     applied in order. `touched` in the result lists entities that may have become orphans.
     `describe` returns a phrase for a payload and its inverse. `derive`, if given, returns the
-    inverse for a payload that was all new. With `is_logged=False`, an operation is not logged, and
-    may not be a step of an inverse.
+    inverse of an operation whose payload was all new. With `is_logged=False`, an operation is not
+    logged, and may not be a step of an inverse.
 
     With `items`, each item of the payload changes the database that contains its entities;
-    otherwise, an operation changes only one database. `items` has the field of the payload's list,
-    and an item's fields with names of entities. `answers` has the field of the result's list, and
-    the fields that identify an item. If a shape has `apart`, the kind adds only to the caller's
-    domain; if it has `only`, the kind deletes only in the domains listed there.
+    otherwise, an operation changes only one database. `items` names the payload's list, and the
+    fields of an item that contain entities' names. `answers` names the result's list, and the
+    fields that identify an item there. With `apart` in its payload, an operation adds only to the
+    caller's domain; with `only`, it deletes only in the domains listed there.
     """
 
     shape: Payload
@@ -58,7 +58,7 @@ def fits(value: Any, shape: Any) -> bool:
 
 
 def options(**shapes: Any) -> dict[str, Check]:
-    """Return a check for each optional field: its value is None or has the given shape."""
+    """Return, for each optional field, a check that a value is None or has the given shape."""
 
     def optional(shape: Any) -> Check:
         return lambda value: value is None or fits(value, shape)

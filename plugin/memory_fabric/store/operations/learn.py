@@ -71,7 +71,7 @@ def unlearn(c: Connection, payload: Payload, by: Provenance) -> Result:
 def adopt(
     db: Database, session: str, path: str, batch: str, started_at: str, seen_at: str, notes: Payload
 ) -> None:
-    """Register the past session of the transcript `path` as ended; run `batch` is reading it."""
+    """Save a past session, if new, as ended; note that run `batch` reads its transcript `path`."""
     text = json.dumps(notes, ensure_ascii=False) if notes else ""
     row = {"id": session, "started_at": started_at, "seen_at": seen_at, "ended_at": seen_at}
     with db.transaction(durable=False) as c:

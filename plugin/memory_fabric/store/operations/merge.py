@@ -58,7 +58,7 @@ def put_aliases(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def unalias(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Remove aliases. Statements of records about these names no longer belong to the entity."""
+    """Remove aliases. Records' statements about these names move to entities of these names."""
     name = payload["entity"]
     id_ = rows.entity_id(c, name)
     keys = map(name_key, payload["aliases"])
@@ -84,7 +84,7 @@ def merge(c: Connection, payload: Payload, by: Provenance) -> Result:
     aliases = [pair for row in out for pair in row["aliases"]]
     aliases += [[name_key(name), name] for name in names]
     unique = list({pair[0]: pair for pair in reversed(aliases)}.values())[::-1]
-    # If any entity is this user's own, or has no record, the same is true of the merged entity.
+    # If any entity has no record, or no `said_by` (it is this user's), the merged one has none.
     origin = {f: out[0][f] if all(row[f] for row in out) else "" for f in ("record", "said_by")}
     groups = [
         restore.group("entities", out, [out[0] | origin | {"aliases": unique}]),
@@ -133,7 +133,9 @@ def _relations(c: Connection, into: str, names: Sequence[str]) -> list[restore.G
 def _moved(
     table: str, some: Iterable[Row], moved: Callable[[Row], Row], content: Sequence[str]
 ) -> list[restore.Group]:
-    """Return groups that move rows to the merged entity; rows of equal `content` become one."""
+    """Return groups for `restore.replace` that move rows to the merged entity. Rows that are then
+    equal in the fields `content` become one.
+    """
     alike: dict[tuple[Any, ...], list[Row]] = {}
     for row in sorted(some, key=lambda row: int(row["id"])):
         now = moved(row)

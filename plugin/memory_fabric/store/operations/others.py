@@ -15,8 +15,8 @@ from memory_fabric.store.operations import remember
 from memory_fabric.store.operations.kind import RECORD, Kind, Result
 
 TRUST = "foreign"
-# Prefixes of keys in `meta`, before the path of a shared journal. The values are of its last
-# reading: the file's stamp, checksums of lines by record id, and the count of unreadable lines.
+# Prefixes of keys in `meta`, before the path of a shared journal. The values were saved when it was
+# last read: the file's stamp, checksums of lines by record id, and the count of unreadable lines.
 STAMP, LINES, UNREADABLE = "shared:", "shared-lines:", "shared-unreadable:"
 _CLAIMED = (
     "id type what why alternatives constraints tradeoffs entities outcome category confidence "
@@ -31,11 +31,11 @@ _RECORDS_OF_TEAM = f"SELECT substr(key, 3) {_HELD}"
 def store_others(c: Connection, payload: Payload, by: Provenance) -> Result:
     """Store the current content of a shared journal; return counts of stored and deleted records.
     `records` are new or changed records, `forgotten` ids marked as forgotten, `here` all ids in the
-    journal, and `sums` checksums of the lines that were read. A record missing in the journal is
+    journal, and `sums` checksums of the lines that were read. A record no longer in the journal is
     deleted, unless it is pinned, or is in another clone's journal or in a team's log.
     """
     place, stored = payload["place"], []
-    of_team = f"{_OF_TEAM} ?"  # skip records of a team's log, which proves their authors
+    of_team = f"{_OF_TEAM} ?"  # skip a record of a team's log: unlike a journal, it proves authors
     for value in payload["records"]:
         if c.execute(of_team, (f"r:{value['id']}",)).fetchone() is None:
             old = records.find(c, "id = ?", (value["id"],))
@@ -94,8 +94,9 @@ def claimed_record(
     *,
     any_forgotten: bool = True,
 ) -> Record | None:
-    """Return another user's record as stored; None if this user wrote or forgot it. Its pin and
-    successor come from `old`, the stored version. `any_forgotten` is False without tombstones.
+    """Return another user's record in the form to store; None if this user wrote or forgot it. Keep
+    the pin of `old`, the stored version, and its successor if that is this user's. `any_forgotten`
+    is False if there are no tombstones.
     """
     if old is not None and not is_of_others(old):
         return None

@@ -26,9 +26,9 @@ from memory_fabric.text import same_form
 Link = dict[str, Any]
 
 OPEN = {"by": "", "at": ""}
-# Added to a text's checksum: keys of texts are neither 0 (no text) nor in the range of a CRC-32.
+# Added to a text's CRC-32, so that keys of texts differ from 0 (no text) and from plain CRC-32s.
 _OF_TEXTS = 1 << 32
-# For descriptions: evidence that changes if the user confirms a record, and fields that users edit.
+# To describe changes: evidence that a user's confirmation changes, and fields that users edit.
 _KEPT = {models.CONFIRMED, models.CONTRADICTS}
 _CHANGED_BY_PEOPLE = ("type", "scope", "why", "status")
 
@@ -36,13 +36,13 @@ _CHANGED_BY_PEOPLE = ("type", "scope", "why", "status")
 def remember(c: Connection, payload: Payload, by: Provenance) -> Result:
     """Store a record and its graph rows; a repetition only strengthens the record that it repeats.
     The result has `record` as stored (None if it was forgotten earlier), and `repeated`. A
-    candidate becomes active when a second session states it, but not if it does so only in a
-    prompt, or as an `echo` of an earlier statement. A forgotten record returns only if the user
-    states it again later. Records listed in `supersedes` are superseded if `models.may_close`
-    permits. `past` marks a record from an old session, which may be stored again after an undo.
+    candidate becomes active when a second session states it; a prompt alone, or an `echo` of an
+    earlier statement, does not count. A forgotten record returns only if the user states it again
+    later. Records listed in `supersedes` are superseded if `models.may_close` permits. `past` marks
+    a record from an old session: its undo sets no tombstone, so it may be stored again.
     """
     new = records.from_object(payload["record"])
-    # A shared journal may have contained this record, which was then stored as another user's.
+    # Delete the record if it was read from a shared journal, and so stored as another user's.
     c.execute("DELETE FROM records WHERE id = ? AND source = ?", (new.id, OTHERS))
     repeated = _same(c, new)
     if repeated is not None:
@@ -82,7 +82,7 @@ def _repeated(c: Connection, new: Record, old: Record, seen: list[str], *, echo:
         stored = stored._replace(evidence=_with_stated(old, new))
         against = list(dict.fromkeys([*models.contradicted(old), *models.contradicted(new)]))
         if len(against) > len(models.contradicted(old)) and stated_at(new) > stated_at(old):
-            # The repeated statement is now newer than the statement that it contradicts.
+            # Date the record by its repetition, so that it is newer than what it now contradicts.
             evidence = {**stored.evidence, models.CONTRADICTS: against}
             stored = stored._replace(valid_from=stated_at(new), evidence=evidence)
     if stored == old and sessions == seen:
@@ -98,7 +98,7 @@ def put_record(c: Connection, payload: Payload, by: Provenance) -> Result:
         return {"record": None, "repeated": False}, []
     before = records.find(c, "id = ?", (record.id,))
     old, seen = before[0] if before else (None, [])
-    # Keep a stored record's link to its successor; only a deleted record gets the payload's link.
+    # A stored record keeps its link (other operations change it); else use the payload's link.
     if old is not None:
         record = record._replace(superseded_by=old.superseded_by, valid_to=old.valid_to)
     elif record.superseded_by and not _exists(c, record.superseded_by):
@@ -118,8 +118,8 @@ def supersede(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def _close(c: Connection, new: Record, stored: Record, ids: Iterable[str]) -> list[Link]:
-    """Supersede the records `ids`, if `new` may supersede them; return the links that were set.
-    Their successor is `stored`: `new` itself, or the older record that `new` repeats. The
+    """Mark the records `ids` as superseded by `stored`, if `new` may supersede them; return the
+    links that were set. `stored` is `new` itself, or the older record that `new` repeats. The
     permission depends on the trust of `new`; it is checked again here, within the transaction.
     """
     if stored.status != "active":
@@ -132,7 +132,7 @@ def _close(c: Connection, new: Record, stored: Record, ids: Iterable[str]) -> li
 
 
 def reopen(c: Connection, deleted: Record) -> list[Link]:
-    """Reopen the records that a deleted record superseded, or link them to its own successor."""
+    """Link records that a deleted record superseded to its successor; without one, reopen them."""
     successor = deleted.superseded_by if _exists(c, deleted.superseded_by) else ""
     links = []
     for old, _ in records.find(c, "superseded_by = ?", (deleted.id,)):
@@ -163,8 +163,9 @@ def _exists(c: Connection, id_: str) -> bool:
 def _replace(
     c: Connection, old: Record | None, new: Record, sessions: list[str], put: Any = None
 ) -> tuple[Any, Steps]:
-    """Store a record's row, and replace its graph rows by new ones, or by `put` (rows, provenance).
-    Return the former graph rows (None if unchanged), and the steps that reverse other changes.
+    """Store a record's row; replace its graph rows by new ones, or by `put`, a pair (rows,
+    provenance). Return the former graph rows (None if unchanged), and steps that undo other changes
+    (tombstones, other rows).
     """
     if old is not None and put is None and _graph_part(old) == _graph_part(new):
         records.put(c, new, sessions)
@@ -275,7 +276,7 @@ def _rank(record: Record) -> int:
 
 
 def _strengthened(old: Record, new: Record, second_sighting: bool) -> Record:
-    # Reading the same sentence again adds no confidence, even if it now names more entities.
+    # Reading a sentence again adds no confidence, even if more of its entities are known by now.
     same = (old.source, old.why, old.alternatives) == (new.source, new.why, new.alternatives)
     quotes = models.QUOTATION in new.evidence.keys() - old.evidence.keys()  # the quotation is new
     adds_nothing = bool(old.session) and old.session == new.session and same and not quotes
@@ -304,7 +305,7 @@ def _strengthened(old: Record, new: Record, second_sighting: bool) -> Record:
 
 
 def _with_stated(old: Record, new: Record) -> dict[str, Any]:
-    """Add the evidence of a repetition to the record's, unless the repetition is less trusted."""
+    """Return a record's evidence plus its repetition's, unless the repetition is less trusted."""
     evidence, times = dict(old.evidence), new.evidence.get(models.AGAIN)
     if old.status == "candidate" and isinstance(times, int):
         return evidence | {models.AGAIN: times}

@@ -54,9 +54,9 @@ def put_back(
     c: Connection, removed: Payload, by: Provenance, *, claim_again: bool = False
 ) -> tuple[Rows, list[Group]]:
     """Insert deleted rows again, with their old row numbers if these are free. Skip rows whose
-    entity is missing. With `claim_again`, an existing row is attributed to the record that it
-    belonged to before. Return the inserted rows, and groups with which `replace` can undo the other
-    changes.
+    entity is missing or content is forgotten. With `claim_again`, attribute an existing row to its
+    former record. Return the inserted rows, and groups with which `replace` can undo the changes to
+    existing rows.
     """
     new, changed = rows.nothing(), []
     for table in _ENDS:
@@ -154,7 +154,7 @@ def _live(c: Connection, wanted: Payload) -> Rows | None:
 
 
 def _add_names(c: Connection, live: Rows, change: Payload, by: Provenance) -> Rows:
-    """Insert a change's new entities and update the existing ones; return their rows as stored."""
+    """Insert entities of `change` that `live` lacks, update others; return their stored rows."""
     before = {row["name"]: row for row in live["entities"]}
     incoming = change["in"].get("entities") or ()
     new, _ = put_back(c, {"entities": [r for r in incoming if r["name"] not in before]}, by)
@@ -180,7 +180,7 @@ def _named(side: Payload, name: str) -> Row:
 
 
 def _incoming(live: Rows, change: Payload) -> Rows:
-    """Return the rows to insert. The first of a table gets the records that the old row now has."""
+    """Return rows to insert; the first takes over later changes of the replaced row's records."""
     incoming = rows.nothing()
     for table in ("observations", "relations"):
         incoming[table] = [dict(row) for row in change["in"].get(table) or ()]
@@ -206,7 +206,7 @@ def _like(c: Connection, table: str, row: Payload, ends: Sequence[Any]) -> list[
 
 
 def _stamped(c: Connection, row: Payload, by: Provenance) -> Row | None:
-    """Complete a row, without ids of deleted records; return None if its records were forgotten."""
+    """Return a complete row without deleted records' ids; None if all its records are forgotten."""
 
     def is_record(id_: str) -> bool:
         return c.execute("SELECT 1 FROM records WHERE id = ?", (id_,)).fetchone() is not None

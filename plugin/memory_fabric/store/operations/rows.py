@@ -24,7 +24,7 @@ ROWS_AT_ONCE = 5_000
 UNKNOWN_TYPE = "unknown"
 
 _STATED = "record trust source session agent domain created_at"
-# For each table: the SQL column of each field of a row, and the SQL after FROM.
+# For each table: a map of a row's fields to SQL columns, and the SQL that follows FROM.
 _TABLES: dict[str, tuple[dict[str, str], str]] = {
     "entities": (
         {n: f"e.{n}" for n in "id name type domain record said_by created_at updated_at".split()},
@@ -110,7 +110,7 @@ def relation_id(c: Connection, source: int, kind: str, target: int) -> int | Non
 
 
 def _find(table: str, c: Connection, where: str, values: Sequence[Any]) -> list[Row]:
-    """Return matching rows: entities with aliases, others with `claims` (ids of their records)."""
+    """Return matching rows. An entity's row has `aliases`; others have `claims` (record ids)."""
     columns, source = _TABLES[table]
     query = f"SELECT {', '.join(columns.values())} FROM {source} WHERE {where}"
     fetched = c.execute(f"{query} ORDER BY {table[0]}.id", values).fetchall()
@@ -170,8 +170,8 @@ def orphans(c: Connection, names: Iterable[str]) -> list[Row]:
 
 
 def users_of(c: Connection, entity: int) -> list[str]:
-    """Return a list with the id of the oldest record about an entity; [''] if the entity was only
-    stated directly, [] if there are no statements about it.
+    """Return a list with the id of the oldest record about an entity; [''] if there are only direct
+    statements about it, [] if there are none.
     """
     oldest = (
         "SELECT record FROM (SELECT record, id FROM observations WHERE entity = ?1 UNION ALL "
@@ -182,7 +182,7 @@ def users_of(c: Connection, entity: int) -> list[str]:
 
 
 def claimed(c: Connection, record: str) -> Rows:
-    """Return the observations and relations of a record, and the entities that it created."""
+    """Return the observations and relations that a record states, and the entities it created."""
     mine = "IN (SELECT row FROM claims WHERE record = ? AND kind = "
     tables = ("observations", "relations")
     listed = {t: _find(t, c, f"{t[0]}.id {mine} '{t}')", (record,)) for t in tables}
@@ -217,8 +217,8 @@ def add_relation(
 def new_texts(
     c: Connection, entity: int, texts: Iterable[str], by: Provenance, *, apart: bool = False
 ) -> list[str]:
-    """Return, in order, the texts that an entity lacks (with `apart`: in the caller's domain). A
-    text that only other team members have stated counts as missing, and its row is deleted.
+    """Return, in order, the texts that an entity lacks; with `apart`, those that it lacks in the
+    caller's domain. Delete a row that only other team members stated, and return its text, too.
     """
     theirs = "DELETE FROM observations WHERE id = ? AND source = ?"
     new = []
@@ -272,9 +272,9 @@ def name_of(c: Connection, entity: int) -> str:
 
 
 class NewRows:
-    """New entities and observations of one operation, which `insert` stores in few statements. A
-    statement per row would cost four times as much as one per hundred rows, since FTS5 writes its
-    buffer for each statement. `pending` has the row numbers of entities with rows to insert.
+    """Collects new entities and observations of an operation; `insert` stores many per SQL
+    statement. A statement per row would cost four times as much as one per hundred rows, since FTS5
+    writes its buffer each time. `pending` has the row numbers of entities with rows to insert.
     """
 
     def __init__(self, c: Connection, by: Provenance) -> None:
@@ -308,7 +308,7 @@ class NewRows:
         self.pending.clear()
 
     def _insert(self, table: str, common: Payload, columns: list[str], rows: list[Any]) -> None:
-        # Number the placeholders of values that all rows share, so that each is bound only once.
+        # Each row begins with values that all share: numbered placeholders bind them only once.
         shared = ", ".join(f"?{number}" for number in range(1, len(common) + 1))
         row_marks = f"({shared}, {marks(columns)})"
         for some in chunks(rows, (MAX_VALUES - len(common)) // len(columns)):
@@ -346,7 +346,7 @@ def remove(c: Connection, rows: Rows) -> None:
 
 
 def hand_to(c: Connection, rows: Rows, record: str, domain: str = "") -> None:
-    """Attribute rows to a record ('' for none) and set their domain: `domain`, or the record's."""
+    """Attribute rows to `record` ('': none), and give them `domain`, else the record's, if any."""
     of_record = "coalesce(nullif(?2, ''), (SELECT domain FROM records WHERE id = ?1), domain)"
     for table, some in rows.items():
         update = f"UPDATE {table} SET record = ?1, domain = {of_record} WHERE id = ?3"
@@ -367,6 +367,6 @@ def _index_names(c: Connection, entity: int) -> None:
 
 
 def among(c: Connection, query: str, values: Iterable[Any]) -> Iterator[Any]:
-    """Run a query for many values in chunks; placeholders replace `{}`. Yield the query's rows."""
+    """Run `query` for each chunk of `values`, with placeholders instead of `{}`; yield all rows."""
     for some in chunks(dict.fromkeys(values), CHUNK):
         yield from c.execute(query.format(marks(some)), some)

@@ -67,8 +67,8 @@ def op(rows: list[list[Any]], lifted: list[list[Any]] | None = None) -> Steps:
 
 
 class StatementGuard:
-    """Refuses statements of forgotten content. `forgotten` lists the names of their entities,
-    `lifted` the tombstones that were deleted, because a newer statement repeats the content.
+    """Refuses statements of forgotten content; `forgotten` lists their entities' names. `lifted`
+    lists tombstones that were deleted instead, because a newer statement repeats the content.
     """
 
     def __init__(self, c: Connection, by: Provenance) -> None:

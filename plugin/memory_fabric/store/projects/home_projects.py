@@ -39,7 +39,7 @@ class ShownMemory(Memory):
         self._copied: dict[str, Stamps] = {}
 
     def has_moved(self) -> bool:
-        """Return True if the registry has changed this project's folder, name or other fields."""
+        """Return True if the project's folder, name or other fields changed in the registry."""
         stamp = registry_file.registry_stamp(self.settings.home)
         if self.project is None or stamp == self._registered:
             return False
@@ -48,7 +48,7 @@ class ShownMemory(Memory):
         return _project(self.settings, registry, self.project.id) != self.project
 
     def database(self, kind: str, *, create: bool) -> Database | None:
-        """Return the open database. Reopen an outdated copy and, with `create`, a read-only one."""
+        """Return the database; reopen it if it is an outdated copy or, with `create`, read-only."""
         database = self._open.get(kind)
         if database is not None and database.read_only:
             is_outdated = database.is_copy and self._copied.get(kind) != _stamps(database.path)
@@ -57,7 +57,7 @@ class ShownMemory(Memory):
         return super().database(kind, create=create)
 
     def limited_to(self, domains: Sequence[str]) -> Memory | None:
-        """Return None, for the usual view. Raises StoreUnavailable if a database is too old."""
+        """Return None: use a `ScopedMemory`. Raises StoreUnavailable if a database is too old."""
         for database in self.databases():
             if database.is_copy:
                 remedy = "Start a session in its project once."

@@ -1,9 +1,9 @@
 """The identity of a folder: keys that are read from its files, without a subprocess.
 
-A folder's own key is the real path of its git common directory or, without git, of the folder. A
-git remote (normalised), or a repository to which a `.git` file points without a link back, is only
-a claim, because an unpacked archive can state it, too. A claim counts if no other project has this
-key, or if the user trusts the claim (docs/decisions/0035). A folder's name never counts.
+A folder's own key is the real path of its git common directory or, without git, of the folder. The
+git remote (normalised), and a repository to which a `.git` file points without a link back, are
+only claims: an unpacked archive can state them, too. A claim counts if no other project has this
+key, or if the user trusts it (docs/decisions/0035). A folder's name never counts.
 """
 
 import os
@@ -53,7 +53,7 @@ def normalised_remote(url: str, root: str = "") -> str:
         authority, slash, path = address.partition("/")
         host, colon, port = authority.rpartition("@")[2].partition(":")
         host = host if scheme[:1].isalpha() and slash and (port.isdigit() or not colon) else ""
-    else:  # form: user@host:path; one letter before the colon is a drive
+    else:  # form: user@host:path; a single letter before the colon is a drive, not a host
         place, colon, path = url.partition(":")
         host = place.rpartition("@")[2]
         is_host = colon and len(host) > 1 and not ("/" in place or any(map(str.isspace, place)))
@@ -162,7 +162,7 @@ def _up_to_git(folder: str) -> str | None:
 
 def common_directory(dot_git: str, own: str | None = None) -> str:
     """Return the real path of the git directory that all worktrees share. `own` is the git
-    directory to which the file `dot_git` points, '' if `.git` is a folder, or None to read it here.
+    directory to which the file `dot_git` points ('' for none), or None to read it here.
     """
     if own is None:
         own = "" if os.path.isdir(dot_git) else git_directory(dot_git)

@@ -43,7 +43,7 @@ class KnownProject(NamedTuple):
 class Plan(NamedTuple):
     """A planned link, split or undo: the folder leaves project `old`, and its keys move to `new`.
     `before` pairs each of these keys with the project that has it now ('' for none). `left` lists
-    the projects that then have no folder. For an undo, `undoes` is the saved change to reverse.
+    the projects left without a folder. For an undo, `undoes` is the saved change to reverse.
     """
 
     action: str
@@ -55,7 +55,7 @@ class Plan(NamedTuple):
 
     @property
     def coming(self) -> int:
-        """Return the number of records and entities that a link copies from `left` projects."""
+        """Return how many records and entities a link copies from `left`; 0 for a split or undo."""
         if self.action != "link":
             return 0
         return sum((left.records or 0) + (left.entities or 0) for left in self.left)
@@ -76,7 +76,7 @@ def plan(memory: Memory, action: str, wanted: str = "") -> Plan:
     if action == "undo":
         return _plan_undo(memory, registry, place)
     if action == "split":
-        # While a question about its claim is open, the folder already has a project of its own.
+        # While the question about its claim is open, the folder has a project of its own: reuse it.
         if place.own[0] not in registry.asked:
             used_ids = registry_file.project_ids(home, registry)
             old = registry_file.new_id(own[0], place.name, used_ids)
@@ -125,8 +125,8 @@ def _plan_undo(memory: Memory, registry: Registry, place: Identity) -> Plan:
 
 
 def carry_out(memory: Memory, plan: Plan, by: Provenance, progress: Progress | None = None) -> int:
-    """Apply the plan and flush; return the count of copied records and entities. Raises OSError;
-    BadInput if another process changed the links; StoreUnavailable, before any link is changed.
+    """Apply the plan and flush; return the count of copied records and entities. Raises OSError,
+    BadInput if another process changed the links, StoreUnavailable (in a link, before keys move).
     """
     home, count = memory.settings.home, 0
     new = _memory_of(memory, plan.new.id)
@@ -312,14 +312,14 @@ def _last_operation(path: str) -> int:
 def _steps(source: Database) -> Iterator[tuple[str, dict[str, Any]]]:
     c = source.connection
     stored = records.find(c, "scope <> 'local' AND source <> ?", (OTHERS,), MAX_RECORDS)
-    # Copy newer records first: an older record keeps its link to a successor only if that exists.
+    # Copy newer records first: a copy keeps its link to a successor only if the successor exists.
     for record, sessions in stored:
         claimed = rows.claimed(c, record.id)
         payload = {"record": records.as_object(record), "seen_in": sessions}
         yield "put_record", payload | {"rows": {t: _plain(r) for t, r in claimed.items()}}
     copied = {record.id for record, _ in stored}
     for table in rows.nothing():
-        # Skip rows that a copied record added (`record`) or states (`claims`; entities have none).
+        # Skip rows that a copied record added (`record`) or states (`claims`, absent in entities).
         unclaimed = (row for row in rows.own(c, table) if row["record"] not in copied)
         some = [row for row in unclaimed if copied.isdisjoint(row.get("claims") or ())]
         for at in range(0, len(some), CHUNK):

@@ -15,9 +15,9 @@ from memory_fabric.store.base_memory import BaseMemory
 from memory_fabric.store.home import signing
 
 NAME, IGNORE, DECISIONS = "own.jsonl", ".gitignore", "decisions.jsonl"
-# The prefix of the key in `meta` for the stamp that the journal had when last checked.
+# Key in `meta`: this prefix and a journal's path. Value: size, time, inode at its last check.
 STAMP = "journal:"
-# Patterns with which a shared folder's `.gitignore` shows files to git (see sharing.git.location).
+# Patterns that let git see files despite `*` in a shared `.gitignore` (see sharing.git.location).
 SHOWN = frozenset(("!.gitignore", "!.gitattributes", "!decisions.jsonl"))
 
 
@@ -48,7 +48,9 @@ def journal_of(memory: BaseMemory) -> str:
 
 
 def stamps(memory: BaseMemory) -> tuple[str, str]:
-    """Return the journal's present and last saved stamp ('' if none). Raises StoreUnavailable."""
+    """Return the journal's stamp (its size, modification time and inode) as it is now, and as last
+    saved; '' where there is none. Raises StoreUnavailable.
+    """
     path = journal_of(memory)
     if not path:
         return "", ""
@@ -60,7 +62,7 @@ def stamps(memory: BaseMemory) -> tuple[str, str]:
 
 
 def save_stamp(memory: BaseMemory) -> None:
-    """Save the journal's present stamp as the stamp of the last check. Raises StoreUnavailable."""
+    """Save the journal's size, time and inode, to detect later changes. Raises StoreUnavailable."""
     now, before = stamps(memory)
     database = memory.database("project", create=False)
     if now == before or database is None or database.newer or database.read_only:
@@ -116,7 +118,7 @@ def write(home: str, folder: str, head: Header, lines: Iterable[Mapping[str, Any
 
 
 def proved(home: str, folder: str, lines: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the lines that this home signed, for the project and location in the header."""
+    """Return the lines that this home signed together with the header's project and location."""
     key = signing.known_key(home)
     try:
         marks = files.read_lines(os.path.join(folder, NAME))[0] if key else []

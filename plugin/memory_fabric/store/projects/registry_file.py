@@ -2,10 +2,10 @@
 
 A key is the path of a folder or of its `.git`, or a git remote (see `identity`). `registry.json`
 assigns the keys to projects. Each project's folder in home has a card file, `project.json`, with a
-copy of the project's keys. A lost or damaged registry is rebuilt from the cards. A remote, or a
-repository to which a `.git` file points, is only a claim, because an unpacked archive can state it,
-too. If a new folder claims a known project, the folder gets a separate project, and the user is
-asked whether both are one (docs/decisions/0035).
+copy of the project's keys. A lost or damaged registry is rebuilt from the cards. A git remote, or a
+`.git` file whose repository does not point back, does not prove which project a folder belongs to:
+an unpacked archive can contain both. If a new folder claims a known project in this way, the folder
+gets a separate project, and the user is asked whether both are one (docs/decisions/0035).
 """
 
 import os
@@ -123,14 +123,14 @@ def has_lost_card(home: str, id_: str) -> bool:
 
 
 def owner_of(registry: Registry, keys: Sequence[str]) -> str:
-    """Return the project of the first key in `settled`, else of the first known key, else ''."""
+    """Return the first known key's project, or ''. Keys fixed to a project (`settled`) go first."""
     known_keys = [key for key in keys if key in registry.keys]
     deciding = [key for key in known_keys if key in registry.settled] or known_keys
     return registry.keys[deciding[0]] if deciding else ""
 
 
 def claimed(registry: Registry, folder: Identity) -> tuple[str, ...]:
-    """Return ids of other projects with keys of this folder, until the user links or splits it."""
+    """Return ids of other projects with a key of this folder; () if the user chose its project."""
     id_ = place_owner(registry, folder)
     is_asked = any(key in registry.asked for key in folder.own)
     if not is_asked and any(key in registry.settled for key in folder.keys):
@@ -140,13 +140,13 @@ def claimed(registry: Registry, folder: Identity) -> tuple[str, ...]:
 
 
 def place_owner(registry: Registry, folder: Identity) -> str:
-    """Return a known folder's project; '' if only unproved keys, such as a remote, are known."""
+    """Return a known folder's project; '' for a new folder, even if a project has its remote."""
     keys = registry.keys
     if owner := owner_of(registry, folder.own):
         return owner
     pointed_key = folder.pointer or (folder.claims[-1] if folder.claims else "")
     if folder.place and keys.get(folder.place) == keys.get(pointed_key, "none"):
-        return keys[folder.place]  # a worktree that its repository no longer lists
+        return keys[folder.place]  # a worktree that its repository lists no more; its path is known
     return next((keys[key] for key in folder.also if key in keys), "")
 
 
@@ -161,7 +161,7 @@ def _with_keys(home: str, registry: Registry, folder: Identity, trust: Trust) ->
         roots = tuple(os.path.join(os.path.realpath(root), "") for root in trust.roots)
         if not (id_ and (trust.everywhere or folder.root.startswith(roots))):
             settled, asked = {*registry.settled}, {*registry.asked}
-            if id_:  # another project has a claimed key: keep them apart, and ask the user
+            if id_:  # project `id_` has a key that this folder claims: separate both, ask the user
                 settled.update(folder.own)
                 asked.add(folder.own[0])
             owners = {*registry.keys.values()}
@@ -213,7 +213,7 @@ def project_ids(home: str, registry: Registry | None = None) -> list[str]:
 
 
 def _read(cards: Cards) -> Registry:
-    """Build a registry from card files. If two list a key, one that lists it as settled wins."""
+    """Build a registry from cards. If two have the same key, one with the key in `settled` wins."""
     keys: dict[str, str] = {}
     settled: set[str] = set()
     asked_keys: set[str] = set()
@@ -291,7 +291,8 @@ def folders_in(keys: Iterable[str]) -> list[str]:
 
 def _moved(home: str, former: Registry, folder: Identity) -> tuple[Registry, str] | None:
     """Return the registry with a moved folder's new path, and its project; None without proof of a
-    move: an own.jsonl signed for this inode, which no copy has, and for an old path that is gone.
+    move. The proof is an own.jsonl whose header, signed by this home, has the folder's inode (a
+    copy has a different one) and an old path that no longer exists.
     """
     from memory_fabric.store.projects import own_lines
 

@@ -1,10 +1,10 @@
-"""Conditions of a search: SQL for its filters, one function for each kind of row, and FTS5 queries.
+"""SQL conditions for the filters of a search, by kind of row, and FTS5 queries.
 
-A row matches if each filtered field has one of the wanted values; a row without the field does not
-match. An entity, observation or relation has the scope, project and category of its record or,
-without one, the scope and project of its database. A relation has a session, agent and type only
-from a record that states it. `projects` are case-folded names; '' selects rows without a project
-tag, which belong to the database's own project. Domains are filtered in store.scoped_memory.
+A row matches if every filtered field exists and has one of the wanted values. An entity,
+observation or relation has the scope, project and category of its record or, without a record, the
+scope and project of its database. A relation has a session, agent and type only from a record that
+states it. `projects` are case-folded names; '' selects rows without a project tag, which belong to
+the database's own project. Domains are filtered in store.scoped_memory.
 """
 
 import json
@@ -31,11 +31,11 @@ _CATEGORY = "coalesce({}, '') COLLATE NOCASE"
 MAX_TERMS = 96
 # Maximum number of words for which rows are counted, in order to drop words that no row contains.
 MAX_LOOKED_UP = 2 * MAX_TERMS
-# A word in more than half of the rows has no weight in bm25, but is the most costly to rank: it is
-# left out from COMMON_FROM_ROWS rows on. Counting rows costs a twentieth of ranking them.
+# A word in over half of the rows has no weight in bm25, but is slowest to rank: it is left out of
+# queries on COMMON_FROM_ROWS or more rows. Counting costs 5 % of ranking; on fewer, both are cheap.
 COMMON_SHARE, COMMON_FROM_ROWS = 0.5, 2_000
 # Up to RANKED_ROWS matching rows are all ranked (some 20 ms). If more match, a row must have
-# several of the words: as many as possible while SPARE times the requested rows match.
+# several of the words: the highest number with which SPARE times the requested rows match.
 RANKED_ROWS, SPARE = 20_000, 16
 # At most this many frequent words are used, the rarest of them: bm25 reads every row of each word.
 MAX_IN_QUORUM = 4
@@ -61,7 +61,7 @@ class Condition(NamedTuple):
 
 
 def shares(db: Database, wanted: Condition, limit: int, alias: str) -> list[tuple[Condition, int]]:
-    """Split a search: this user's rows and, if there are any, others' rows with a lower limit."""
+    """Return (condition, limit) of this user's rows and, with a lower limit, of others' if any."""
     if db.row("SELECT 1 FROM meta WHERE key = ?", (HAS_OTHERS,)) is None:
         return [(wanted, limit)]
     ours, theirs = (wanted.also(f"AND {alias}.source {sign} '{OTHERS}'") for sign in ("<>", "="))
@@ -69,7 +69,7 @@ def shares(db: Database, wanted: Condition, limit: int, alias: str) -> list[tupl
 
 
 def of_records(db: Database, filters: Filters, session: str) -> Condition:
-    """Return the SQL condition on active records (alias `r`); local records only of `session`."""
+    """Return a condition on active records (alias `r`); of scope local, only those of `session`."""
     own = Condition("AND r.status = 'active' AND (r.scope <> 'local' OR r.session = ?)", (session,))
     return _timed(_of_record(db, own, filters, "r"), filters, "r")
 
@@ -87,13 +87,13 @@ def of_episodes(db: Database, filters: Filters) -> Condition:
 
 
 def of_entities(db: Database, filters: Filters) -> Condition:
-    """Return the SQL condition on entities (alias `e`), which have no session and no agent."""
+    """Return a condition on entities (alias `e`); a filter by session or agent matches none."""
     fields = ("", "", "e.type COLLATE NOCASE", *_of_its_record(db, "e.record"))
     return _timed(_filtered(db, Condition(), filters, *fields), filters, "e", "updated_at")
 
 
 def of_relations(db: Database, filters: Filters) -> Condition:
-    """Return the SQL condition on relations (alias `r`), by the records that state them."""
+    """Return a condition on relations (alias `r`): on their times and the records stating them."""
     times = _timed(Condition(), filters._replace(as_of=""), "r")
     record = _of_record(db, Condition(), filters, "x")
     if not record.sql:
@@ -198,10 +198,10 @@ def selective_query(
     db: Database, index: str, groups: Sequence[Group], limit: int, phrases: Sequence[str] = ()
 ) -> str:
     """Return an FTS5 query for the rows of an index that are worth ranking. Each group has the
-    spellings of one word; a row matches if it has any of the words. In a large store, words in no
-    row or in more than half of the rows are left out, because a row with only such a word would
-    rank last. If more than RANKED_ROWS rows match, a row must have a rare word or several frequent
-    words: as many as possible while SPARE times `limit` rows match.
+    spellings of one word; a row matches if it has any of the words. In a large index, words in no
+    row are left out, and also words in more than half of the rows: a row with only such a word
+    would rank last. If more than RANKED_ROWS rows match, a row must have a rare word or several
+    frequent words: the highest number of them with which SPARE times `limit` rows match.
     """
     every = [word for group in groups for word in group]
     rows = 0 if phrases else _newest_row(db, index)
@@ -231,7 +231,7 @@ def selective_query(
 
 
 def ranked_after(db: Database, index: str, words: Sequence[str]) -> int:
-    """Estimate the row number after which RANKED_ROWS / 2 rows match; 0 if only few rows match."""
+    """Return the row number above which about RANKED_ROWS / 2 rows match, 0 if few match at all."""
     rows = _newest_row(db, index) if words else 0
     if rows <= RANKED_ROWS:
         return 0
@@ -274,7 +274,7 @@ def _known(db: Database, index: str, groups: Sequence[Group], rows: int) -> list
 
 
 def _rows_with(db: Database, index: str, match: str, rows: int) -> int:
-    """Return the number of rows with a word: exact if it is small, else capped or estimated."""
+    """Count rows that match; a high count is capped in a small index, estimated in a large one."""
     if not match:
         return 0
     if rows <= SAMPLED_ROWS:

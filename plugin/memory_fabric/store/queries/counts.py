@@ -77,7 +77,7 @@ def has_turn(memory: Memory, words: str) -> bool:
 
 
 class Share(NamedTuple):
-    """The counts of items and of their characters, for one kind or channel."""
+    """Counts of the items shown and of their characters, for one kind of item or one channel."""
 
     name: str
     items: int = 0
@@ -128,8 +128,8 @@ def _sums(shares: Iterable[Share]) -> tuple[Share, ...]:
     return tuple(sorted(sums.values(), key=lambda share: (-share.chars, share.name)))
 
 
-# For each figure (docs/worth.md): its column in a table, and its meaning. No figure needs a control
-# group. Memories shown through channels that have no figure of their own count as decisions.
+# Figures of the command `worth` (docs/worth.md): column heading and meaning. None needs a control
+# group without memory. Memories shown through channels not in _BY_CHANNEL count as decisions.
 FIGURES = {
     "held_not_run": ("held", "calls that a rule held back and that were not made after all"),
     "asked_not_run": ("asked", "calls that you were asked about by a rule and that were not made"),
@@ -153,7 +153,7 @@ _MONDAY = "date(created_at, '-6 days', 'weekday 1')"
 
 
 class Cases(NamedTuple):
-    """Counts for one of FIGURES: `n` cases, of which `yes` had the outcome that it describes."""
+    """Counts for one figure (see FIGURES): `n` cases, of which `yes` had the figure's outcome."""
 
     n: int = 0
     yes: int = 0
@@ -241,8 +241,8 @@ _CROSSING = """
 
 
 class DomainCounts(NamedTuple):
-    """For each domain, its row counts in the order of TABLES_BY_DOMAIN; the number of cross-domain
-    relations, and the `first` of these relations, with the fields of CROSSING.
+    """`counts` pairs each domain with its row counts, in the order of TABLES_BY_DOMAIN. `crossings`
+    counts relations between domains; `first` shows the first few, with the fields of CROSSING.
     """
 
     counts: tuple[tuple[str, tuple[int, ...]], ...] = ()
@@ -281,7 +281,8 @@ _WEEK = (
     f"coalesce(sum({_OWN} AND superseded_by <> '' AND valid_to >= ?1), 0), "
     f"coalesce(sum(status = 'candidate' AND {CURRENT} AND scope <> 'local'), 0) FROM records"
 )
-# Selects a row if no summary was shown since ?2, some record precedes ?3, and some note follows ?2.
+# Selects a row if the week's summary is due: none was shown since ?2 (a week ago), some record is
+# older than ?3 (a day ago), and some note of this user is not older than ?2.
 _WEEK_DUE = (
     "SELECT 1 WHERE coalesce((SELECT value FROM meta WHERE key = ?1), '') < ?2 "
     "AND (SELECT created_at FROM records ORDER BY created_at LIMIT 1) < ?3 "
@@ -289,9 +290,9 @@ _WEEK_DUE = (
 )
 # Sets key ?1 of `meta`; the caller appends a test of the old value, so only one session succeeds.
 _TAKE = "INSERT INTO meta VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2 WHERE value"
-# The key in `meta` for the day when shared records were last shown, and the last row checked.
+# A key in `meta`. Value: the day when shared records were last shown, and the last `seq` checked.
 ARRIVALS_TOLD = "arrivals told at"
-# Selects records of other users, and from other machines of this user, by the primary key.
+# Selects records of others, and from this user's other machines, by the primary key (`seq`).
 _ARRIVED = (
     f"SELECT id, iif(source = '{OTHERS}', coalesce(nullif(json_extract(body, '$.author'), ''), "
     "'somebody'), '') FROM records WHERE seq > ? AND seq <= ? "

@@ -18,7 +18,7 @@ Rank = tuple[bool, float, bool, float, int]
 
 # Maximum number of matches of each kind to rank; further matches follow in creation order.
 POOL_ROWS = 200
-# A word in more rows is not used for ranking, because ranking reads each of its rows.
+# A word in more rows than this is not used for ranking, because ranking would read all these rows.
 MAX_SELECTIVE_ROWS = 800
 # The number of best rows read from an index. A larger number did not change the best matches.
 CANDIDATES = 100
@@ -30,17 +30,17 @@ PORTION = 200
 PART_CHARS = 3
 # Maximum number of trigrams of a query to look up, evenly spread: a few are selective enough.
 MAX_PARTS = 4
-# The only letter whose lower case consists of two characters: `i` and this dot.
+# DOTTED is the only letter whose lower case has two characters: `i` and DOT, a combining dot.
 DOTTED, DOT = "İ", "\u0307"
-# The second part of a rank (a negated share) if all words, or the whole query, were found.
+# Second field of a Rank (minus the share of words found) if all words, or the whole query, match.
 ALL_WORDS = -1.0
 
 
 class Found(NamedTuple):
-    """The best matches, best rank first, each (rank, name); `is_cut` means that there may be more.
-    A rank compares in turn: whether the query is the entity's name, the share of the query's words
-    in the entity (ALL_WORDS if it has all of them or the whole query), whether the query is in its
-    name or type, the score of its rare words, and its age (oldest first).
+    """The best matches as (rank, name), best first; `is_cut` means that there may be more. An
+    entity ranks higher, by these criteria in turn: if the query is its name, if it has a larger
+    share of the query's words (ALL_WORDS if it has all of them or the whole query), if its name or
+    type contains the query, if the query's rare words score higher in it, and if it is older.
     """
 
     best: tuple[tuple[Rank, str], ...]
@@ -83,8 +83,8 @@ def find(db: Database, query: str, names: Sequence[str] = ()) -> Found:
 
 
 def all_matching(db: Database, query: str) -> Iterator[str]:
-    """Yield lazily the names of entities that contain the query as a substring (in name or type,
-    then in texts), then of those with all its words in one text; each once, in creation order.
+    """Yield entities' names lazily, each once: first those with the query as a substring of name or
+    type, then of a text, then those with all its words in one text; each group in creation order.
     """
     needle = query.lower()
     yielded: set[int] = set()
@@ -145,7 +145,7 @@ _RANKED = {
 
 
 def _selective(db: Database, words: Sequence[str]) -> dict[str, list[str]]:
-    """Map each index to the words that occur in few of its rows, or to all if it is small."""
+    """Map each index to those words that are in few of its rows; a small index, to all words."""
     newest = db.row("SELECT (SELECT max(id) FROM observations), (SELECT max(id) FROM entities)")
 
     def is_selective(index: str, term: str) -> bool:
@@ -168,7 +168,7 @@ def _with_all(db: Database, words: Sequence[str]) -> Iterator[tuple[int, str]]:
 
 
 def _in_portions(db: Database, sql: str, wanted: str, portion: int) -> Iterator[tuple[Any, ...]]:
-    """Yield a query's rows in portions; `sql` binds `wanted`, the last id read, and `portion`."""
+    """Yield all rows of `sql`, run repeatedly with (`wanted`, last id read, `portion` as LIMIT)."""
     after = 0
     while rows := db.rows(sql, (wanted, after, portion)):
         yield from rows
@@ -231,12 +231,12 @@ _BY_TEXT = (
 
 
 def _rows_with_part(db: Database, needle: str, by_parts: str, by_letters: str) -> Iterator[Any]:
-    """Yield rows that may contain the needle: rows with all of up to MAX_PARTS of its trigrams or,
-    if it has none, rows with one of its `_spellings`.
+    """Yield rows that may contain the needle: `by_parts` finds rows with up to MAX_PARTS of its
+    trigrams, all of which must occur; if it has none, `by_letters` finds any of its `_spellings`.
     """
     parts = _certain_parts(needle)
     runs = (p[at : at + PART_CHARS] for p in parts for at in range(len(p) - PART_CHARS + 1))
-    # Omit trigrams with NUL (FTS5 cannot find it) or a separate accent (texts may compose letters).
+    # Omit trigrams with NUL (FTS5 finds none) or a separate accent (texts may use one letter, `é`).
     plain = (run for run in runs if not any(c == "\0" or "\u0300" <= c <= "\u036f" for c in run))
     whole = list(dict.fromkeys(plain))
     if not whole:
@@ -250,7 +250,7 @@ def _rows_with_part(db: Database, needle: str, by_parts: str, by_letters: str) -
 
 
 def _certain_parts(needle: str) -> list[str]:
-    """Split the needle at each `i` with a dot, which may be the lower case of the letter `İ`."""
+    """Split the needle at each `i` with a combining dot: texts may have the letter `İ` instead."""
     return needle.removeprefix(DOT).split("i" + DOT)
 
 
@@ -260,7 +260,7 @@ def _quoted(run: str) -> str:
 
 def _spellings(needle: str) -> list[str]:
     """Return spellings of the needle's longest part (see `_certain_parts`): every mix of upper and
-    lower case if the part is as short as a trigram, else all lower and all upper case.
+    lower case for a part of up to PART_CHARS characters, else only all lower and all upper case.
     """
     needle = max(_certain_parts(needle), key=len) or ("i" if "i" in needle else needle)
     if len(needle) > PART_CHARS:

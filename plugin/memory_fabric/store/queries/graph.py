@@ -88,8 +88,8 @@ def open_nodes(db: Database, names: Sequence[str]) -> Graph:
 def opened(
     db: Database, names: Sequence[str], limit: int = -1, ends: Sequence[str] = ENDS
 ) -> tuple[list[Entity], dict[int, Relation]]:
-    """Return the entities with these names and, by row id, the relations whose source or target
-    (`ends`) they are: for each CHUNK of names, at most the `limit` oldest (-1 for all).
+    """Return the entities with these names and, by row id, the relations with one of them as source
+    or target (`ends`). Per CHUNK of entities, only the `limit` oldest relations are read (-1: all).
     """
     rows = _by_name(db, names)
     ids = [id_ for id_, _, _ in rows]
@@ -137,7 +137,7 @@ def stated_at(db: Database, relation: Relation) -> str:
 
 
 def entities_by_key(db: Database, keys: Iterable[str]) -> dict[str, Entity]:
-    """Map keys (see `name_key`) to the entities of this name or alias, without observations."""
+    """Map keys of names or aliases (see `name_key`) to entities; observations are not read."""
     return {key: Entity(name, kind) for key, (_, name, kind) in meant_by(db, keys).items()}
 
 
@@ -165,7 +165,7 @@ def left_alone(db: Database, deletions: int = 100) -> list[str]:
 
 
 def shown(name: str) -> str:
-    """Return an entity's name in a readable form. The reference server allows blank names."""
+    """Return the name; for a blank one, which the reference server allows, return a description."""
     return name if name.strip() else f"{name!r} (a blank name)"
 
 
@@ -202,7 +202,7 @@ def meant_by(db: Database, keys: Iterable[str]) -> dict[str, tuple[int, str, str
     return {key: (id_, *rest) for key, id_, *rest in db.rows(_ENTITIES_OF_KEYS, (wanted, wanted))}
 
 
-# The caller uses the last row of each key, so names follow aliases, and the oldest entity is last.
+# The caller uses each key's last row: a name wins over an alias, an older entity over a newer one.
 _ENTITIES_OF_KEYS = """
 SELECT j.value, e.id, e.name, e.type FROM json_each(?) AS j
     JOIN aliases AS a ON a.key = j.value JOIN entities AS e ON e.id = a.entity

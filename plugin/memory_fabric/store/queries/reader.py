@@ -1,4 +1,4 @@
-"""The queries that recall sends to one database; a shared server has its own `Reader`."""
+"""The queries that recall sends to one database; a team server uses a subclass, `TeamReader`."""
 
 import json
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ TurnsBySession = dict[str, list[tuple[int, float]]]
 MAX_COMPARED = 1000
 # In each index, a word's rows are counted up to this number: enough to know which words are rare.
 MAX_COUNTED = 256
-# Limits when sessions are ranked as a whole: the best turns to consider, and all turns to read.
+# To rank whole sessions: the maximum of best-matching turns considered, and of turns read.
 SCANNED_TURNS, READ_TURNS = 1000, 2000
 TURN_CHARS, SESSION_CHARS = 2500, 16_000
 _INDEXES = {source: f"{source}_fts" for source in ("records", "entities", "episodes")}
@@ -42,8 +42,8 @@ _DOMAINS_IN = ("records", "observations", "entities", "relations", "episodes")
 
 
 class Reader:
-    """Recall's queries on one database: candidates from each source, relations, names. Each group
-    has the spellings of one word in a question. Methods may raise StoreUnavailable, DeadlinePassed.
+    """Recall's queries on one database: for candidates of each source, for relations, for names. A
+    group has the spellings of one word. Methods may raise StoreUnavailable, DeadlinePassed.
     """
 
     def __init__(self, database: Database) -> None:
@@ -58,7 +58,7 @@ class Reader:
         return search.observations(self._db, match, limit, filters)
 
     def observations_with(self, names: Sequence[str], limit: int, filters: Filters) -> Candidates:
-        """Return observations that contain one of these names, best first; if many, only newer."""
+        """Return observations with any of these names, best first; of many, only the newest."""
         after = conditions.ranked_after(self._db, "observations_fts", names)
         return search.observations(self._db, match_expression(names), limit, filters, after)
 
@@ -171,7 +171,7 @@ class Reader:
         return dict(self._pairs(_ALIASES, (json.dumps(list(terms)),))) if terms else {}
 
     def rows_with(self, terms: Sequence[str], sources: Container[str]) -> Mapping[str, int]:
-        """Map each word to its number of rows, if any, at most MAX_COUNTED in each index."""
+        """Map each word found to its row count in `sources` (at most MAX_COUNTED per source)."""
         indexes = [index for source, index in _INDEXES.items() if source in sources]
         of_index = "(SELECT count(*) FROM (SELECT 1 FROM {0} WHERE {0} MATCH j.value LIMIT {1}))"
         counted = " + ".join(of_index.format(index, MAX_COUNTED) for index in indexes)
@@ -194,7 +194,7 @@ class Reader:
         return any(self._db.row(query, (domain,)) for query in queries)
 
     def _pairs(self, sql: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
-        """Return the rows; [] if the database fails: recall's main search reports the failure."""
+        """Return a query's rows; [] if it fails, because recall's main search reports failures."""
         try:
             return self._db.rows(sql, values)
         except DeadlinePassed:

@@ -109,7 +109,7 @@ def at_rows(
 
 
 def with_neighbours(wanted: Condition) -> "_Source":
-    """Return the source of turns, with the row ids of the previous and next turn as fields."""
+    """Return the turns' `_Source`, with ids of the previous and next turn that `wanted` allows."""
     beside = wanted.sql.replace("o.", "q.")
     of_session = "FROM episodes AS q WHERE q.session = o.session AND q.id"
     before = f"(SELECT max(q.id) {of_session} < o.id {beside})"
@@ -169,8 +169,8 @@ def entities_named(
 def recent(
     db: Database, limit: int, filters: Filters = EVERYTHING, session: str = ""
 ) -> list[Candidate]:
-    """Return the newest active records, then the newest observations that belong to no record; with
-    a filter by type, also observations of records, because entity types differ from record types.
+    """Return the newest active records, then the newest observations without a record. A filter by
+    type also admits observations of records, because entity types differ from record types.
     """
     wanted = conditions.of_records(db, filters, session)
     newest = f"WHERE 1 {wanted.sql} ORDER BY r.created_at DESC, r.seq DESC LIMIT ?"
@@ -207,7 +207,7 @@ _OBSERVATIONS = _Source(
     "0.6, 1.0, 0.5",
     "JOIN observations AS o ON o.id = {id} JOIN entities AS e ON e.id = o.entity",
     "o.id, e.name, e.type, o.text, o.record, o.trust, o.source, o.session, o.agent, o.domain, "
-    # The successor of the observation's record; of several records, that of the longest valid one.
+    # Successor and end of the observation's record; of several, the one that ends last or never.
     "o.created_at, (SELECT x.superseded_by || ' ' || x.valid_to FROM claims AS c "
     "JOIN records AS x ON x.id = c.record WHERE o.record <> '' AND c.kind = 'observations' "
     "AND c.row = o.id ORDER BY x.valid_to <> '', x.valid_to DESC LIMIT 1), "
@@ -237,9 +237,9 @@ _ENTITIES = _Source(
 def _ranked(
     db: Database, source: _Source, match: str, wanted: Condition, limit: int, after: int = 0
 ) -> list[tuple[Any, ...]]:
-    """Return matching rows with a number above `after`, best first; the last field is the score.
-    Testing `wanted` on every match costs more than the search, so at first only about four times as
-    many of the best matches as requested are tested. If too few of these remain, all are tested.
+    """Return matching rows with a row id above `after`, best first; the last field is the score.
+    Testing `wanted` on every match costs more than the search. Therefore the best 4 * `limit` + 100
+    matches are tested first, and all matches only if too few of these remain.
     """
     table = source.table
     ranking = f"SELECT t.rowid, bm25({table}, {source.weights}) AS score FROM {table} AS t "

@@ -1,5 +1,5 @@
 """Durable queue of ingested texts: waiting, in progress, done, or dead after too many attempts. A
-worker claims a text with a lease, after which another may claim it. Times are in seconds.
+worker claims a text by a lease; once it expires, another may claim the text. Times are in seconds.
 """
 
 import json
@@ -28,12 +28,12 @@ MAX_ATTEMPTS = 6
 MAX_ERROR_CHARS = 300
 LOST = "its worker ended while at it"
 PURGED = "its text was purged"
-# Short ids have eight characters; fewer than six characters would often be ambiguous.
+# Minimum length of an abbreviated id (short ids have eight): fewer would often be ambiguous.
 MIN_ID_CHARS = 6
 
 
 class Accepted(NamedTuple):
-    """Outcome: the text of `length` characters is stored as `id` (if `repeated`, since earlier)."""
+    """Outcome: a text of `length` characters is stored as `id`; `repeated` if it already was."""
 
     id: str
     length: int
@@ -75,7 +75,7 @@ class Backlog(NamedTuple):
 
 
 class Claimed(NamedTuple):
-    """A claimed text, its attempts and progress; it may be about a time before `accepted_at`."""
+    """A claimed text, its attempts and progress; `ingest.created_at` may precede `accepted_at`."""
 
     id: str
     ingest: Ingest
@@ -88,7 +88,7 @@ def accept(memory: BaseMemory, ingests: Sequence[Ingest], by: Provenance) -> lis
     """Store texts durably, all or none; return the outcomes. Raises StoreUnavailable, BadInput."""
     operations = []
     for ingest in ingests:
-        # The text, its operation and the batch of its results share an id, so one undo covers all.
+        # The text, the queueing operation and all results share an id, so one undo reverts them.
         id_, key = ids.new_id(), ingest.idempotency_key
         cleaned = ingest._replace(
             domain=domain_name(without_secrets(ingest.domain)) or LEFT_OUT.domain,

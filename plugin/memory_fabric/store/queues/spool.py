@@ -18,13 +18,13 @@ from memory_fabric.errors import FabricError
 from memory_fabric.store import files
 
 FOLDER, REJECTED, STATE = "forward", "rejected", "state.json"
-# Space for weeks of sessions. Rejected items also count, because no item is dropped silently.
+# Limits, enough for weeks of sessions. Rejected items count: they are kept, not silently dropped.
 MAX_ITEMS, MAX_BYTES = 500, 32 << 20
 # Seconds to wait for the lock. Other processes keep it only for the time of writing one file.
 LOCK_S = 2.0
 # The number of keys of sent items that are saved, in order to recognise repetitions.
 KEPT_KEYS = 200
-# The maximum back-off, also if the receiver asks for more or a clock change would prolong it.
+# The maximum back-off, even if the receiver asks for a longer one or the clock was set back.
 MAX_WAIT_S = 24 * 3600
 
 
@@ -149,7 +149,7 @@ def update_state(home: str, **changes: object) -> None:
 
 
 def count_dropped(home: str) -> bool:
-    """Count a dropped item; return True if none was dropped since the last item was sent."""
+    """Count a dropped item. Return True if it is the first one since an item was last sent."""
     with _locked(home):
         noted = state(home)
         _change(home, dropped=int(_number(noted.get("dropped"))) + 1, told_full=True)
@@ -165,7 +165,7 @@ def is_due(home: str, to: str, now_s: float) -> bool:
 
 
 def backlog(home: str, to: str) -> Backlog:
-    """Return the state of forwarding to `to`; `elsewhere` has other addresses of waiting items."""
+    """Return the state of forwarding. Waiting items' addresses except `to` are in `elsewhere`."""
     items, refused, noted = waiting(home), rejected(home), state(home)
     addresses = {str(read(item).get("to", "")) for item in items} - {to, ""}
     answer = files.read_json(refused[-1].path, MAX_BYTES).get("answer") if refused else {}

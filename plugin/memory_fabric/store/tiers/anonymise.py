@@ -59,7 +59,7 @@ _ADDRESS_6 = re.compile(
     re.IGNORECASE,
 )
 _TIME = re.compile(r"\d{1,2}(?::\d{1,2})*")
-# Host names: at least two labels if they end like `.org`, three if program names do too (`.io`).
+# Host names: at least two labels (`a.org`), or three for endings that program names share (`.io`).
 _HOST = re.compile(
     r"(?<![\w.@/-])(?:[a-z0-9][a-z0-9_-]{0,62}\.){1,6}(?:com|org|net|edu|gov|de|fr|nl|ch|at|be|se|"
     r"dk|fi|eu|uk|jp|cn|kr|ru|br|ca|au|nz|es|it|cz|lan|internal|intranet|corp|localdomain)"
@@ -95,7 +95,7 @@ _ACCOUNT = re.compile(
 
 
 def anonymised(record: Record, memory: BaseMemory) -> Record:
-    """Return the record without project, paths, people and hosts, and without their entities."""
+    """Return the record without project, paths, people and hosts, or entities that reveal these."""
     clean = partial(cleaned, names=identifying_names(memory))
     things = (e for e in record.entities if e.type not in IDENTIFYING_TYPES)
     texts: dict[str, Any] = {n: clean(getattr(record, n)) for n in ("what", "why", "category")}
@@ -113,7 +113,7 @@ def cleaned(text: str, names: Mapping[str, str]) -> str:
     text = _EMAIL.sub("someone", text) if "@" in text else text
     text = _PATH.sub("a path", _URL.sub("a link", text))
     text = _ADDRESS.sub(lambda m: m[0] if m[0] in COMMON_ADDRESSES else "an address", text)
-    # Keep whole private networks (`10.0.0.0/8`), which many sites have; replace smaller networks.
+    # Keep whole private networks (`10.0.0.0/8`), which many sites have; replace all other networks.
     text = _NET.sub(lambda m: m[0] if m[0] in COMMON_NETS else "an address", text)
     text = _ADDRESS_6.sub(lambda m: m[0] if _TIME.fullmatch(m[0]) else "an address", text)
     text = _HOST.sub(
@@ -167,7 +167,7 @@ def _user_names(memory: BaseMemory) -> set[str]:
         try:
             text = files.read_text(path) or ""
         except OSError:
-            continue  # e.g. a folder or pipe, which contains no user names
+            continue  # skip what is not a readable file: a folder or pipe has no user names
         section = ""
         for line in map(str.strip, text.split("\n")):
             section = line.lower() if line.startswith("[") else section

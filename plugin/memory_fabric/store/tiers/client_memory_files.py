@@ -19,11 +19,11 @@ from memory_fabric.text import cut, encodable, neutralised, one_line
 
 SOURCE = "native"
 MAIN = "MEMORY.md"
-# Limits of one search: this much is read within milliseconds. The client shows 24 KB of one file.
+# Limits of one search, read in milliseconds: far more than the client shows (24 KB of one file).
 MAX_FILES, MAX_BYTES = 64, 256 * 1024
 MAX_NOTE_CHARS = 1000
 MAX_HEADING_CHARS = 120
-# Both the user and the assistant write these files, and nothing records who wrote a note.
+# All notes count as the assistant's: the user writes these files, too, but nothing records who did.
 TRUST = "assistant"
 _BULLETS = ("- ", "* ", "+ ")
 _CODE = ("```", "~~~")
@@ -62,8 +62,8 @@ def candidates(memory: Memory, filters: Filters) -> tuple[list[Candidate], list[
 
 def split(text: str) -> list[str]:
     """Split a text into one-line notes of at most MAX_NOTE_CHARS, redacted and neutralised. A note
-    is a bullet (with nested lines) or a paragraph, after its heading; a heading without text is
-    also a note. Blocks of memory-fabric and one-line comments are skipped.
+    is a bullet (with nested lines) or a paragraph, each prefixed with its heading. A heading
+    without text is also a note. Blocks of memory-fabric and one-line comments are skipped.
     """
     parts = memory_md.parse(text)
     # The whole text is redacted first, because a key or a private block may span several lines.
@@ -122,7 +122,7 @@ def _texts(folder: str) -> tuple[list[tuple[str, str, str]], list[str]]:
 
 
 def _read(root: str, name: str, most: int) -> tuple[bytes, float, bool] | None:
-    """Return up to `most` bytes of a file in the folder, its time (s), and True if complete."""
+    """Return at most `most` bytes of a file, its mtime (s), and whether this is the whole file."""
     path = os.path.realpath(os.path.join(root, name))
     if not path.startswith(os.path.join(root, "")):
         return None
@@ -168,7 +168,7 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _is_break(bare: str) -> bool:
-    """Return True for an empty line or a ruled line, which the client writes around headers."""
+    """Return True for a blank line or a horizontal rule; the client writes rules around headers."""
     return not bare.strip("-*_=# \t")
 
 

@@ -12,7 +12,7 @@ from memory_fabric.store.projects.identity import LOCAL_FOLDER
 from memory_fabric.store.tiers import memory_md
 
 DATABASE, USERS = "graph.db", "user.db"
-# SERVED contains a home for each served graph file; SERVED_NOTE in such a home has the file's path.
+# SERVED has a home for each graph file (MEMORY_FILE_PATH); SERVED_NOTE in it has the file's path.
 SERVED, SERVED_NOTE = "files", "served.json"
 
 
@@ -56,7 +56,7 @@ def roots(home: str) -> Iterator[tuple[str, str]]:
 
 
 def save_served(home: str, path: str) -> None:
-    """Save the path of a served graph file in `home`, its separate home folder. Raises OSError."""
+    """Save the path of a graph file (MEMORY_FILE_PATH) in the home made for it. Raises OSError."""
     note, content = os.path.join(home, SERVED_NOTE), {"file": path}
     if files.read_json(note) != content:
         files.write_atomic(note, files.pretty_json(content))
@@ -87,7 +87,7 @@ def own_files(memory: BaseMemory, places: Sequence[Location]) -> list[str]:
 
 
 def other_files(memory: BaseMemory, places: Sequence[Location]) -> list[str]:
-    """Return the files in home that belong to other projects or homes, and served graph files."""
+    """Return files in home that other projects or homes own, and MEMORY_FILE_PATH's graph files."""
     mine, home = set(own_files(memory, places)), memory.switched_by[0]
     if memory.mirror:
         mine.add(memory.mirror.path)

@@ -18,7 +18,7 @@ from memory_fabric.text import cut, folded, neutralised, one_line, unfolded, wit
 Keeps = Callable[[Mapping[str, str]], Collection[str]]
 
 BEGIN, END = "<!-- memory-fabric:begin -->", "<!-- memory-fabric:end -->"
-# The begin marker if the user's text ends without a line break; the block then adds this break.
+# Begin marker if the user's text has no final line break. One is added, and removed with the block.
 BEGIN_JOINED = "<!-- memory-fabric:begin, with the line break above -->"
 # Must not change: under another heading, existing blocks would count as text of the user.
 HEADING = "## Remembered by memory-fabric"
@@ -29,7 +29,7 @@ MAX_BLOCK_LINES = 40
 MAX_FILE_LINES = 200
 MAX_FILE_BYTES = 24_000
 MAX_LINE_CHARS = 300
-# Space for the assistant's sentence after a long quotation of the user, which is never cut.
+# Characters for the assistant's sentence after a long quotation. The quotation itself is never cut.
 CAPTION_CHARS = 200
 # Larger files, which the client would not show, are neither read nor written.
 MAX_READ_BYTES, MAX_SETTINGS_BYTES = 1 << 20, 4 << 20
@@ -82,7 +82,7 @@ def locate(config_dir: str, project_root: str, off_by: str = "") -> MemoryFile:
 
 
 def slug_of(path: str) -> str:
-    """Return the client's folder name for a path: `-` for all UTF-16 units but A-Z, a-z and 0-9."""
+    """Return the client's folder name for a path: each UTF-16 unit but A-Za-z0-9 becomes `-`."""
     plain = (c if c.isascii() and c.isalnum() else "-" if c < "\U00010000" else "--" for c in path)
     return "".join(plain)
 
@@ -91,10 +91,10 @@ def promote(
     notes: MemoryFile, records: Sequence[Record], lock: str, keeps: Keeps | None = None
 ) -> tuple[str, ...]:
     """Write the block with these records, most important first; return the ids of those that fit.
-    Lines of other records follow if `keeps` returns their ids; the rest of the old block is
-    dropped. Without records, nothing changes unless a block exists. If the user's own text leaves
-    no space, the block is removed. `lock` is the path of a lock file outside the client's folder.
-    Raises OSError, TimeoutError, StoreUnavailable, StoreReadOnly.
+    Of the block's present lines for other records, those whose ids `keeps` returns stay, after the
+    new lines; the rest are dropped. Without records, nothing changes unless a block exists. If the
+    user's own text leaves no space, the block is removed. `lock` is the path of a lock file outside
+    the client's folder. Raises OSError, TimeoutError, StoreUnavailable, StoreReadOnly.
     """
     if not records and not parse(_read(notes.path)).fenced:
         return ()
@@ -231,7 +231,7 @@ def _replaced(path: str, before: str, text: str) -> bool:
         raise StoreReadOnly(path, f"{path} is read-only.")
 
     def is_still(path: str) -> bool:
-        """Return True if the file still contains `before` and is not replaced during the check."""
+        """Return True if the text is still `before` and the file did not change during reading."""
         stamp = files.stamp(path)
         return _read(path) == before and files.stamp(path) == stamp
 

@@ -18,7 +18,7 @@ from memory_fabric.store.schema import ACTIVE_CURRENT
 from memory_fabric.store.tiers import memory_md
 from memory_fabric.store.upkeep import backup
 
-# SQL: a rule or preference; a record noted in several sessions, or stated or kept by the user.
+# For MEMORY.md: rules and preferences; records of several sessions, or stated or kept by the user.
 _STANDING = "type IN ('constraint', 'preference')"
 _OTHERS_LASTING = "(sightings > 1 OR json_extract(body, '$.evidence.noted') IS NULL)"
 _FAILURES = (FabricError, OSError, sqlite3.Error)
@@ -74,7 +74,9 @@ def share(memory: BaseMemory) -> int:
 
 
 def restore_journals(memory: BaseMemory) -> int:
-    """Write records and operations that the journals lack; return the count of lines added."""
+    """Append records that are in no journal to decisions.jsonl, and write a lost operations.jsonl
+    again. Return the number of lines written.
+    """
     from memory_fabric.sharing.git import location  # imported late: unused at session start
 
     restored, words = 0, _keeps_words(memory)
@@ -113,10 +115,10 @@ def promote(memory: BaseMemory) -> None:
 
 
 def promotable(memory: BaseMemory) -> list[Record]:
-    """Return the records for MEMORY.md: pinned records, rules and preferences, other records; each
-    group newest first, because the file has space for only a part of a large memory. Other records
-    are included if the user stated or kept them on purpose, or if a second session noted them;
-    records of isolated domains are not, because all the client's agents see the file.
+    """Return the records for MEMORY.md: first pinned records, then rules and preferences, then
+    others, each group newest first. The file has space for only a part of a large memory. A record
+    of the last group must have been stated or kept by the user on purpose, or noted in a second
+    session. Records of isolated domains are left out, because all the client's agents see the file.
     """
     apart = sorted(memory.settings.domains.isolated)
     fit = (
@@ -167,7 +169,7 @@ def backup_when_due(memory: BaseMemory) -> list[str]:
 
 
 # Statements that delete old rows: local records of sessions that are no longer active (for example,
-# after a crash), turns, and candidates, which were never accepted and so never in the graph.
+# after a crash), turns, and candidates (unreviewed records), which have no statements in the graph.
 _EXPIRED = {
     "local": "DELETE FROM records WHERE scope = 'local' AND created_at < ?1 "
     "AND session NOT IN (SELECT id FROM sessions WHERE seen_at >= ?1)",
@@ -178,7 +180,9 @@ _EXPIRED = {
 
 
 def expire(memory: BaseMemory, what: str, before: str) -> None:
-    """Delete rows older than a time; `what` is a key of _EXPIRED, or `sessions` or `texts`."""
+    """Delete data older than a time. `what` is `local` (records), `turns`, `candidates`, `sessions`
+    (what they were shown, tasks, prompts) or `texts` (content of processed ingested texts).
+    """
     from memory_fabric.store.queues import ingest_queue  # imported late: used once a day
 
     for database in memory.databases():

@@ -197,7 +197,7 @@ def is_large(database: Database, table: str) -> bool:
 
 
 def samples_match(database: Database, table: str) -> bool:
-    """Return True if an index has its table's row numbers and finds a word of each sampled text."""
+    """Return True if the index has the table's row numbers, and a word of each sample is found."""
     texts, number, column = _TEXTS[table]
     sizes = f"{table}_docsize"
     # Trigram indexes have no table of row numbers, so only their samples are compared.

@@ -16,7 +16,7 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.tiers import sync
 from memory_fabric.store.upkeep import backup, filesystem
 
-# A session may be resumed after weeks, and then needs its injection ledger.
+# Days to keep a session's list of shown memories, which it needs if it is resumed after weeks.
 SESSIONS_KEPT_DAYS = 90
 # A crashed session may be resumed on the same day, and then needs its local records.
 LOCAL_KEPT_DAYS = 1
@@ -28,7 +28,7 @@ UNCONFIRMED_TOLD_DAYS, UNCONFIRMED_TOLD_SESSIONS = 60, 10
 
 
 def is_due(memory: Memory) -> bool:
-    """Return True if a backup is due, or if a database's old rows were not deleted for a day."""
+    """Return True if a backup is due, or if a database's last expiry was more than a day ago."""
     # The modification time (ns) of the folder of backups is the time of the last maintenance.
     stamps = [files.stamp(files.backups_of(database.path)) for database in memory.databases()]
     ages_s = [time.time() - stamp[1] / 1e9 if stamp else math.inf for stamp in stamps]
@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def run(memory: Memory, keep_days: int) -> None:
-    """Make due backups, delete expired rows; keep turns and ingested texts for `keep_days` days."""
+    """Make due backups, delete old data (turns, ingested texts after `keep_days`; 0: at once)."""
     sync.expire(memory, "local", _ago(LOCAL_KEPT_DAYS))
     sync.backup_when_due(memory)
     sync.expire(memory, "turns", _ago(keep_days))

@@ -26,9 +26,9 @@ def rebuild(
     path: str, kind: str, journal_path: str, progress: Progress | None = None
 ) -> tuple[Database, str]:
     """Replace a damaged or lost database; return the new database and a message for the user. The
-    damaged file is renamed to `<name>.corrupt-<time>`. The newest consistent backup is restored and
-    the journal is replayed. An intact database only gets missing operations. The next repair
-    continues an interrupted one. Raises StoreUnavailable.
+    damaged file is renamed to `<name>.corrupt-<time>`, the newest consistent backup is restored,
+    and the journal is replayed. If the database is intact after all, only operations that it lacks
+    are applied. If a repair is interrupted, the next one completes it. Raises StoreUnavailable.
     """
     try:
         with files.Locked(path + ".repair.lock", timeout_s=30):
@@ -61,8 +61,8 @@ def rebuild(
 
 
 def replay(db: Database, journal_path: str, progress: Progress | None = None) -> tuple[int, int]:
-    """Apply the operations that the database lacks; return the counts (applied, unusable lines).
-    Progress starts at one half, because the check of the indexes reports the first half.
+    """Apply the journal's operations that the database lacks; return counts (applied, unusable
+    lines). Progress starts at one half: `repair_indexes`, if it ran before, reports the first half.
     """
     size, read, counts = files.size_of(journal_path), 0, Counter[bool | None]()
     marked: list[tuple[str]] = []
@@ -85,7 +85,7 @@ def replay(db: Database, journal_path: str, progress: Progress | None = None) ->
 
 
 def _replayed(db: Database, value: Mapping[str, Any]) -> bool | None:
-    """Apply a journalled operation; return False if it is known, None if it cannot be applied."""
+    """Apply a journalled operation; return True, False (applied before) or None (unusable)."""
     operation = write.from_object(value)
     if operation is None:
         return None
@@ -94,7 +94,7 @@ def _replayed(db: Database, value: Mapping[str, Any]) -> bool | None:
     except (NotFound, BadInput) as error:
         if operation.kind != "add_observations" or isinstance(error, BadInput):
             return None
-    # If a team member created the entity, no journal here has it: create it with these texts.
+    # An entity created by a team member is in no local journal: create it with these observations.
     about = ((item["entityName"], item["contents"]) for item in operation.payload["observations"])
     entities = [{"name": n, "entityType": UNKNOWN_TYPE, "observations": ts} for n, ts in about]
     return _replayed(db, {**value, "kind": "create_entities", "payload": {"entities": entities}})
