@@ -49,7 +49,7 @@ SPECIFIED = {name for model in events_spec.MODELS.values() for name in model.mod
 FIELD_NAMES = [*sorted(SPECIFIED), "effort", "background_tasks"]
 RAW_EVENTS = st.builds(
     lambda name, fields: {**fields, "hook_event_name": name},
-    st.sampled_from([*HANDLERS, "Notification", "Setup"]),
+    st.sampled_from([*HANDLERS, "LaterEvent", "Setup"]),
     st.dictionaries(st.sampled_from(FIELD_NAMES), st.text() | JSON_VALUES),
 )
 

@@ -297,7 +297,7 @@ def test_callbacks_of_a_hook_reply_run_after_its_output_even_if_one_fails(
         (b"{", "Not readable as JSON"),
         (b"[]", "Expected one JSON object"),
         (b'{"session_id": "x"}', "The event has no name"),
-        (event("Notification"), "No handler for the event 'Notification'"),
+        (event("LaterEvent"), "No handler for the event 'LaterEvent'"),
         (event("x" * 5000 + "\n"), "No handler for the event"),
         (b" " * (MAX_INPUT_BYTES + 1), "More than 8 MB"),
     ],

@@ -16,7 +16,7 @@ from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 ALL_EVENTS = [
     *("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "SubagentStart"),
-    *("SubagentStop", "Stop", "PreCompact", "PostCompact", "SessionEnd", "Notification", ""),
+    *("SubagentStop", "Stop", "PreCompact", "PostCompact", "SessionEnd", "LaterEvent", ""),
 ]
 CLIENT_CAP = 10_000
 # st.text() draws lone surrogates too when its alphabet is the whole of Unicode.

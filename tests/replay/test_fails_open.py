@@ -31,7 +31,9 @@ EVENTS: list[dict[str, Any]] = [
     for name in HANDLERS
 ]
 # Each fault meets these as the client starts them, and every event in a process that answers many.
-STARTED = [EVENTS[0], EVENTS[1], EVENTS[8]]
+STARTED = [
+    e for e in EVENTS if e["hook_event_name"] in ("SessionStart", "UserPromptSubmit", "Stop")
+]
 # Answers events one after another, each with variables of its own, as the hook's process does.
 ANSWER_ALL = """
 import json, os, sys
