@@ -30,6 +30,12 @@ class Scale(NamedTuple):
     flood: tuple[int, ...] = (24, 48)
     # Damage of every kind in one file, or each in one of its own.
     at_once: bool = False
+    # A memory that was filled once and is copied, or one that is filled for each damage.
+    copied: bool = False
+    # Times that the reference server writes a stale copy over ours.
+    stale_rounds: int = 3
+    # Entities in that copy, of 11 kB each.
+    stale_known: int = 300
     # Without it, only ours is broken.
     reference: bool = True
     # What a machine with other work may take beyond the time that something has.

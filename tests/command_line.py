@@ -28,6 +28,9 @@ GIVE_UP_S = 120
 # They end the process themselves, or read its own streams by number.
 ENDING = ("mcp", "serve")
 COMPLETING = "_MEMORY_FABRIC_COMPLETE"
+# As `memory_fabric.semantic` has it in a process of its own. Here that package may be imported with
+# another environment than the one in which numpy reads this: its threads would burn processor.
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +99,7 @@ def shell(
     os.chdir(folder)
     try:
         os.environ.clear()
-        os.environ.update(environ)
+        os.environ.update(ONE_THREAD | dict(environ))
         sys.stdin, sys.stdout, sys.stderr = stdin, stdout, stderr
         yield
     finally:

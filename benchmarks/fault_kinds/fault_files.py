@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 from damage import Damage, Row, Scale, create, damage, filled, until, write_many
 from driver import Gone, Ours, Side, Theirs
@@ -18,6 +20,7 @@ Spoil = Callable[[bytes], bytes]
 
 def corrupt_inputs(folder: str, scale: Scale) -> Iterator[Row]:
     """Every file that a server reads, each damaged in every way."""
+    place = partial(_copied if scale.copied else _new, folder)
     lines = {"a BOM, broken UTF-8, null and a torn line": _all_of_it} if scale.at_once else LINES
     for name, spoil in lines.items():
         here = os.path.join(folder, name)
@@ -25,15 +28,41 @@ def corrupt_inputs(folder: str, scale: Scale) -> Iterator[Row]:
         file = os.path.join(here, "file", "memory.jsonl")
         ours = _file(Ours(os.path.dirname(file), file), spoil)
         yield Row(7, f"{name} in the file of MEMORY_FILE_PATH", ours, theirs)
-        side = Ours(os.path.join(here, "queue"))
+        side = place(os.path.join(name, "queue"))
         yield Row(7, f"{name} in the queue", _queue(side, spoil))
-        side = Ours(os.path.join(here, "journal"))
+        side = place(os.path.join(name, "journal"))
         yield Row(7, f"{name} in the journal, and the database is lost", _journal(side, spoil))
     for name, spoil in DATABASES.items():
-        side = Ours(os.path.join(folder, name))
+        side = place(name)
         yield Row(7, f"{name} database", _database(side, spoil))
     for name, remove in REMOVALS.items():
-        yield Row(7, name, remove(Ours(os.path.join(folder, name))))
+        yield Row(7, name, remove(place(name)))
+
+
+def _new(folder: str, name: str) -> Ours:
+    """A place of its own that knows nothing yet."""
+    return Ours(os.path.join(folder, name))
+
+
+def _copied(folder: str, _name: str) -> Ours:
+    """The one place in this folder, as it was when it had been filled.
+
+    A store knows the path of its project, so it is put back where it was.
+    """
+    here, kept = os.path.join(folder, "copied"), os.path.join(folder, "kept")
+    if not os.path.exists(kept):
+        filled(Ours(here), COUNT)
+        shutil.copytree(here, kept)
+    shutil.rmtree(here)
+    shutil.copytree(kept, here)
+    return Ours(here)
+
+
+def _filled(side: Ours) -> list[str]:
+    """Names that a place knows: a copy already, a new one by now."""
+    return (
+        [f"known-{number}" for number in range(COUNT)] if side.databases() else filled(side, COUNT)
+    )
 
 
 def _after_first_line(extra: bytes) -> Spoil:
@@ -72,7 +101,7 @@ def _file(side: Side, spoil: Spoil) -> Damage:
 
 
 def _queue(side: Ours, spoil: Spoil) -> Damage:
-    before = filled(side, COUNT)
+    before = _filled(side)
     server = side.start()
     with newer(side):
         told = write_many(server, "queued", 3)
@@ -84,7 +113,7 @@ def _queue(side: Ours, spoil: Spoil) -> Damage:
 
 
 def _journal(side: Ours, spoil: Spoil) -> Damage:
-    before = filled(side, COUNT)
+    before = _filled(side)
     _rewrite(_journal_of(side), spoil)
     _rewrite(side.database, DATABASES["random garbage as"])
     message = _repaired(side)
@@ -92,7 +121,7 @@ def _journal(side: Ours, spoil: Spoil) -> Damage:
 
 
 def _database(side: Ours, spoil: Spoil) -> Damage:
-    before = filled(side, COUNT)
+    before = _filled(side)
     _rewrite(side.database, spoil)
     told, message = _used(side)
     broken = [] if message else ["nothing said that the memory is damaged"]
@@ -101,7 +130,7 @@ def _database(side: Ours, spoil: Spoil) -> Damage:
 
 
 def _deleted_while_open(side: Ours) -> Damage:
-    before = filled(side, COUNT)
+    before = _filled(side)
     server = side.start()
     told = write_many(server, "open", 3)
     path = side.database
@@ -117,7 +146,7 @@ def _deleted_while_open(side: Ours) -> Damage:
 
 def _log_deleted_after_a_kill(side: Ours) -> Damage:
     """Writes that only the write-ahead log has and the journal, which follows a second later."""
-    before = filled(side, COUNT)
+    before = _filled(side)
     server = side.start()
     told = write_many(server, "log", 3)
     until(lambda: told[-1].encode() in _content(_journal_of(side)))
@@ -129,7 +158,7 @@ def _log_deleted_after_a_kill(side: Ours) -> Damage:
 
 
 def _log_deleted_while_open(side: Ours) -> Damage:
-    before = filled(side, COUNT)
+    before = _filled(side)
     server = side.start()
     told = write_many(server, "before", 3)
     os.unlink(side.database + "-wal")

@@ -33,14 +33,16 @@ def held_up_hooks(folder: str, scale: Scale) -> Iterator[Row]:
     """The events of a session, each in its time; what was decided before is recalled afterwards."""
     locked = _locked(_side(folder, "locked"), scale.slack_s)
     yield Row(15, "hooks while another process holds the store", locked)
-    for path, size in GIANTS.items():
-        side = _side(folder, os.path.basename(path))
-        giant = os.path.join(side.project, path)
-        os.makedirs(os.path.dirname(giant), exist_ok=True)
-        with open(giant, "wb") as stream:
-            stream.truncate(size)
+    for giants in [GIANTS] if scale.at_once else [{path: GIANTS[path]} for path in GIANTS]:
+        side = _side(folder, "-".join(map(os.path.basename, giants)))
+        for path, size in giants.items():
+            giant = os.path.join(side.project, path)
+            os.makedirs(os.path.dirname(giant), exist_ok=True)
+            with open(giant, "wb") as stream:
+                stream.truncate(size)
         damage = _damage(side, _session(side), scale.slack_s)
-        yield Row(15, f"hooks, {path} of {size // 10**6} MB", damage)
+        named = ", ".join(f"{path} of {size // 10**6} MB" for path, size in giants.items())
+        yield Row(15, f"hooks, {named}", damage)
 
 
 def _side(folder: str, name: str) -> Ours:

@@ -21,7 +21,6 @@ EVENTS = os.path.join(ROOT, "tests", "events")
 THINGS = "PostgreSQL Redis Celery FastAPI Docker Kubernetes Kafka Nginx Terraform Grafana".split()
 # At least so many rounds of a prompt and a Stop, also where the server is done before.
 HOOK_ROUNDS = 5
-STALE_ROUNDS = 3
 # Long enough that writing the file takes the other a while.
 LONG_TEXT = "pagination " * 1_000
 # What it writes beside and renames.
@@ -61,7 +60,7 @@ def one_file(folder: str, scale: Scale) -> Iterator[Row]:
     fault = f"2 servers on one file × {scale.writes} creates"
     yield Row(12, fault, *[_crowd(side, 2, scale.writes) for side in sides])
     yield _beside_the_reference(os.path.join(folder, "mixed"), scale.writes)
-    yield _overwritten(os.path.join(folder, "stale"), STALE_ROUNDS)
+    yield _overwritten(os.path.join(folder, "stale"), scale)
 
 
 def _sides(folder: str, scale: Scale) -> list[Side]:
@@ -158,15 +157,15 @@ def _beside_the_reference(folder: str, writes: int) -> Row:
     return shared.row(fault, mine, not_mine)
 
 
-def _overwritten(folder: str, rounds: int) -> Row:
+def _overwritten(folder: str, scale: Scale) -> Row:
     """The other has read the file, ours writes into it, then the other writes what it made of it.
 
     It is stopped in between, so that this happens in every round.
     """
-    shared = _Shared(folder, 300, LONG_TEXT)
+    shared = _Shared(folder, scale.stale_known, LONG_TEXT)
     mine: list[str] = []
     not_mine: list[str] = []
-    for number in range(rounds):
+    for number in range(scale.stale_rounds):
         while not _stopped_before_renaming(shared, f"theirs-{len(not_mine)}"):
             not_mine.append(f"theirs-{len(not_mine)}")
         new = write_many(shared.server, f"ours-{number}", 1)
@@ -175,7 +174,7 @@ def _overwritten(folder: str, rounds: int) -> Row:
         answer = answer_of(shared.other.receive())
         not_mine += [] if answer.failed else [f"theirs-{len(not_mine)}"]
         mine += new
-    fault = f"a stale copy that the reference server writes over ours, {rounds} times"
+    fault = f"a stale copy that the reference server writes over ours, {scale.stale_rounds} times"
     return shared.row(fault, mine, not_mine)
 
 

@@ -12,6 +12,7 @@ import os
 import random
 import sysconfig
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from workloads import prose
@@ -56,11 +57,11 @@ class Prose(NamedTuple):
         )
 
 
-def read_prose() -> Prose:
-    """The prose of this interpreter's standard library, in the order of its files."""
+def read_prose(files: int | None = None) -> Prose:
+    """The prose of this interpreter's standard library, or of its first files, in their order."""
     root = sysconfig.get_path("stdlib")
     names: dict[str, str] = {}
-    for path in _files(root):
+    for path in islice(_files(root), files):
         parts = path[len(root) + 1 :].removesuffix(".py").split(os.sep)
         with open(path, encoding="utf-8", errors="replace") as file:
             try:
@@ -69,7 +70,7 @@ def read_prose() -> Prose:
                 continue
         for name, kind in _described(tree, ".".join(parts).removesuffix(".__init__")):
             names.setdefault(name, kind)
-    return Prose(prose.sentences(), tuple(names.items()))
+    return Prose(prose.sentences(files), tuple(names.items()))
 
 
 def _files(root: str) -> Iterator[str]:

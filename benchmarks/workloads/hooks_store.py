@@ -95,19 +95,22 @@ def opened(folder: str) -> Memory:
     return Memory.open(read_settings(environ_of(folder), {}))
 
 
-def add_records(memory: Memory) -> None:
-    """Add what a session's hooks tell: standing records, records that prompts ask for, fixes."""
+def add_records(memory: Memory, most: int = RECORDS) -> None:
+    """Add what a session's hooks tell: standing records, records that prompts ask for, fixes.
+
+    There are at most so many of each.
+    """
     from memory_fabric.models import Entity, Provenance, Record
 
-    for number in range(RECORDS):
+    for number in range(min(RECORDS, most)):
         said = f"Migration {number} of the schema must be reversible"
         record = Record("constraint", said, entities=(Entity("PostgreSQL", "technology"),))
         memory.remember(record, Provenance("import"))
     chance = random.Random("records")
-    for number in range(RECORDS):  # what prompts are told: records, and what they name
+    for number in range(min(RECORDS, most)):  # what prompts are told: records, and what they name
         said = f"{_sentence(chance, SUBJECTS[number % len(SUBJECTS)])} (record {number})"
         memory.remember(Record("decision", said), Provenance("import"))
-    for number in range(FIXES):
+    for number in range(min(FIXES, most)):
         said = f'make check says "{error_of(number)}" after a restart; run ledgerctl heal {number}'
         memory.remember(Record("solution", said), Provenance("assistant"))
 

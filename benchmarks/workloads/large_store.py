@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from workloads import hooks_store
 from workloads.docstrings import PLACES, Prose, read_prose
+from workloads.hooks_store import RECORDS
 
 if TYPE_CHECKING:
     from memory_fabric.models import Entity, Record, Relation
@@ -30,9 +31,13 @@ RELATIONS = "calls uses extends tests replaces raises".split()
 KINDS = "decision constraint antipattern solution pattern problem".split()
 
 
-def build(folder: str, size: int) -> None:
-    """Make a world in `folder` whose project remembers `size` observations."""
-    prose = read_prose()
+def build(folder: str, size: int, files: int | None = None, records_each: int = RECORDS) -> None:
+    """Make a world in `folder` whose project remembers `size` observations.
+
+    For a small store, read so many files of prose, and add at most so many records of each kind
+    that hooks tell.
+    """
+    prose = read_prose(files)
     memory = hooks_store.opened(folder)
     memory.refresh()
     for store, observations in (("project", size), ("user", min(size, USER_OBSERVATIONS))):
@@ -42,7 +47,7 @@ def build(folder: str, size: int) -> None:
         from memory_fabric.models import Provenance
 
         memory.remember(record, Provenance("assistant"))
-    hooks_store.add_records(memory)
+    hooks_store.add_records(memory, records_each)
     memory.flush()
     memory.close()
     if memory.failures:
@@ -148,4 +153,4 @@ def records(prose: Prose, count: int) -> Iterator[Record]:
 
 
 if __name__ == "__main__":
-    build(os.path.abspath(sys.argv[1]), int(sys.argv[2]))
+    build(os.path.abspath(sys.argv[1]), *map(int, sys.argv[2:]))

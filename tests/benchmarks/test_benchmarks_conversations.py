@@ -157,10 +157,10 @@ def test_the_table_has_a_row_for_each_baseline_and_for_each_ranking_signal_left_
 
 
 def test_a_pruned_search_ranks_fewer_rows_than_a_full_search() -> None:
-    size = ("--rows", "400", "--questions", "40", "--as", "40000")
+    size = ("--rows", "400", "--questions", "15", "--as", "40000")
     shown = run(pruning.main, *size).splitlines()
 
-    assert shown[0] == "400 rows asked as if they were 40,000; 40 questions each"
+    assert shown[0] == "400 rows asked as if they were 40,000; 15 questions each"
     figures = [line.split() for line in shown[2:]]
     assert [row[0] for row in figures] == ["0", "1", "2", "4"]
     assert all(float(row[1]) > 70 for row in figures)

@@ -16,7 +16,7 @@ from memory_fabric.cli.registry import COMMANDS
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 MODULES = ("large", "hooks", "processes", "workloads")
-SOME = ("status", "recall, a question", "forget ID")
+SOME = ("status", "recall, the newest", "forget ID")
 
 
 @pytest.fixture
@@ -78,10 +78,10 @@ def test_a_store_left_changed_by_an_interrupted_run_is_restored_before_the_next_
 
 
 def test_the_report_lists_the_parts_of_the_database_and_each_command() -> None:
-    sizes = ("--size", "200", "--beside", "100", "--runs", "1", "--no-hooks", "--json")
+    sizes = ("--size", "200", "--beside", "100", "--runs", "1", "--quick", "--no-hooks")
 
     done = subprocess.run(
-        [sys.executable, str(FOLDER / "large.py"), *sizes, "--only", *SOME],
+        [sys.executable, str(FOLDER / "large.py"), *sizes, "--json", "--only", *SOME],
         capture_output=True,
         check=True,
     )

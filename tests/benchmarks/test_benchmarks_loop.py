@@ -19,6 +19,7 @@ COMMAND = Path(__file__).parents[2] / "benchmarks" / "histories.py"
 sys.path.insert(0, str(COMMAND.parent))
 
 import histories  # noqa: E402 - the benchmark's own folder is where its modules are found
+from waiting import until  # noqa: E402
 
 PROJECT, FOLDER = "ines/boats", "ines+boats"
 STORED = "We store the berths in PostgreSQL from the first day on."
@@ -67,8 +68,9 @@ class Played:
 
     def answer(self, *lines: str, status: int = 0, options: tuple[str, ...] = ()) -> str:
         # The replay makes the folder of its loop at once.
-        while not (self.loop / FOLDER / "README.md").exists():
-            assert self.replay.poll() is None
+        readme = self.loop / FOLDER / "README.md"
+        until(lambda: readme.exists() or self.replay.poll() is not None)
+        assert readme.exists()
         given, out, err = io.StringIO("\n".join(lines)), io.StringIO(), io.StringIO()
         streams = contextlib.redirect_stdout(out), contextlib.redirect_stderr(err)
         with streams[0], streams[1], mock.patch.object(sys, "stdin", given):

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tarfile
+import threading
 import tomllib
 from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +32,29 @@ MAX_CHARS = {"prompt": 600, "text": 390}
 KINDS = {"convention", "fix", "environment", "rejected"}
 NOTE_KINDS = {"decision", "rule", "fix", "fact", "preference"}
 STRATA = ("present", "changed", "adjacent", "absent")
+# Runs one script after another, as `python3 SCRIPT` would, and forgets the modules of its folder.
+RUNNER = """
+import contextlib, io, json, os, runpy, sys, traceback, unittest
+path = sys.path[1:]
+for line in sys.stdin:
+    folder, script = json.loads(line)
+    os.chdir(folder)
+    sys.argv, sys.path[:] = [script], [os.path.abspath(os.path.dirname(script)), *path]
+    said, status = io.StringIO(), 0
+    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
+        try:
+            runpy.run_path(script, run_name="__main__")
+        except SystemExit as end:
+            status = int(end.code or 0)
+        except Exception:
+            traceback.print_exc()
+            status = 1
+    for name, module in list(sys.modules.items()):
+        if (getattr(module, "__file__", None) or "").startswith(os.getcwd()):
+            del sys.modules[name]
+    print(json.dumps([status, said.getvalue()]), flush=True)
+"""
+TIMEOUT_S = 60
 TELLTALE = re.compile(r"\b(?:memor|remember|recall|notes?\b|rules?\b|convention|decid)", re.I)
 
 
@@ -64,47 +90,79 @@ def no_index(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIP_FIND_LINKS", "")
 
 
-def hidden_tests_pass(task: str, folder: Path) -> bool:
+Run = Callable[[list[str], Path], tuple[int, str]]
+
+
+def run_apart(argv: list[str], folder: Path) -> tuple[int, str]:
+    """Return the exit status and stderr of a command, run as scoring runs it."""
+    done = subprocess.run(
+        [sys.executable, *argv[1:]], cwd=folder, capture_output=True, text=True, timeout=TIMEOUT_S
+    )
+    return done.returncode, done.stderr
+
+
+@pytest.fixture(scope="module")
+def run() -> Iterator[Run]:
+    """The same from one process, which starts Python once for all of them."""
+    with subprocess.Popen(
+        [sys.executable, "-B", "-c", RUNNER],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
+    ) as process:
+        given, answers = process.stdin, process.stdout
+        assert given is not None and answers is not None
+
+        def run_there(argv: list[str], folder: Path) -> tuple[int, str]:
+            _, script = argv
+            print(json.dumps([str(folder), script]), file=given, flush=True)
+            watch = threading.Timer(TIMEOUT_S, process.kill)
+            watch.start()
+            status, said = json.loads(answers.readline())
+            watch.cancel()
+            return status, said
+
+        yield run_there
+
+
+def hidden_tests_pass(task: str, folder: Path, run: Run) -> bool:
     """Run the commands of a task; one that cannot even start its tests fails the test."""
     for argv in read(task)["commands"]:
         assert argv[0] == "python3"
-        done = subprocess.run(
-            [sys.executable, *argv[1:]], cwd=folder, capture_output=True, text=True, timeout=60
-        )
-        assert re.search(r"^Ran [1-9]\d* tests", done.stderr, re.M), done.stderr
-        assert "ImportError" not in done.stderr, done.stderr
-        if done.returncode:
+        status, said = run(argv, folder)
+        assert re.search(r"^Ran [1-9]\d* tests", said, re.M), said
+        assert "ImportError" not in said, said
+        if status:
             return False
     return True
 
 
 @pytest.mark.parametrize(("task", "patch"), [(task, "solution.patch") for task in IDS])
 def test_hidden_tests_accept_the_reference_solution_of_each_task(task: str, solved: Path) -> None:
-    assert hidden_tests_pass(task, solved)
+    assert hidden_tests_pass(task, solved, run_apart)
 
 
 @pytest.mark.parametrize(("task", "patch"), [(task, "naive.patch") for task in IDS])
 def test_hidden_tests_accept_naive_solutions_only_of_tasks_without_a_recorded_fact(
-    task: str, solved: Path
+    task: str, solved: Path, run: Run
 ) -> None:
-    assert hidden_tests_pass(task, solved) == (read(task)["stratum"] == "absent")
+    assert hidden_tests_pass(task, solved, run) == (read(task)["stratum"] == "absent")
 
 
 @pytest.mark.parametrize(("task", "patch"), [(task, "old.patch") for task in WITH_OLD])
 def test_hidden_tests_reject_a_solution_that_follows_the_outdated_fact(
-    task: str, solved: Path
+    task: str, solved: Path, run: Run
 ) -> None:
-    assert not hidden_tests_pass(task, solved)
+    assert not hidden_tests_pass(task, solved, run)
 
 
 @pytest.mark.parametrize(("task", "patch"), [(task, None) for task in IDS])
-def test_hidden_tests_reject_the_repository_without_a_solution(task: str, solved: Path) -> None:
-    runs = [
-        subprocess.run([sys.executable, *argv[1:]], cwd=solved, capture_output=True, timeout=60)
-        for argv in read(task)["commands"]
-    ]
+def test_hidden_tests_reject_the_repository_without_a_solution(
+    task: str, solved: Path, run: Run
+) -> None:
+    statuses = [run(argv, solved)[0] for argv in read(task)["commands"]]
 
-    assert any(done.returncode for done in runs)
+    assert any(statuses)
 
 
 def test_each_category_has_five_tasks_and_each_repository_has_ten_tasks() -> None:

@@ -25,11 +25,14 @@ SMALL = Scale(
     writes=20,
     parallel=20,
     rounds=3 if IS_THOROUGH else 2,
-    kills=3,
+    kills=3 if IS_THOROUGH else 2,
     long_chars=300_000,
     chain=120,
-    flood=(12, 12),
-    at_once=True,
+    flood=(12, 12) if IS_THOROUGH else (8, 4),
+    at_once=not IS_THOROUGH,
+    copied=True,
+    stale_rounds=3 if IS_THOROUGH else 2,
+    stale_known=300 if IS_THOROUGH else 100,
     reference=False,
     slack_s=6.0,  # other tests run beside it
 )

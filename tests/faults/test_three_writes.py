@@ -23,20 +23,34 @@ from command_line import run_here
 from memory_fabric.ids import timestamp
 from replay.hook_runner import ROOT, HereRunner, HookResult, HookRunner
 from replay.hook_runner import command as hook_command
+from thorough import IS_THOROUGH
 
 POSTGRES = "Let's use PostgreSQL for the analytics database, it handles JSON well."
 REDIS = "Let's use Redis for the job queue, it is simple."
 KAFKA = "Let's use Kafka for the audit events, they are ordered."
+# Turns in which nothing can be written: the second is told nothing.
+TURNS = 3 if IS_THOROUGH else 2
 QUESTION = "What do we use for the job queue, Redis?"
 
 
-@pytest.fixture
-def hooks(tmp_path: Path) -> HookRunner:
-    """Hooks with a memory that holds the first rule in all three tiers."""
-    hooks = HereRunner(tmp_path)
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[HookRunner, Path]:
+    """Hooks with a memory that holds the first rule in all three tiers, and its folder copied."""
+    folder = tmp_path_factory.mktemp("three")
+    hooks = HereRunner(folder / "here")
     (hooks.project / ".git").mkdir()
     settle(hooks, POSTGRES)
     assert "PostgreSQL" in notes(hooks).read_text()
+    shutil.copytree(hooks.folder, folder / "kept", symlinks=True)
+    return hooks, folder / "kept"
+
+
+@pytest.fixture
+def hooks(filled: tuple[HookRunner, Path]) -> HookRunner:
+    """The hooks with that memory, put back to its place: a store knows the project's path."""
+    hooks, kept = filled
+    shutil.rmtree(hooks.folder)
+    shutil.copytree(kept, hooks.folder, symlinks=True)
     return hooks
 
 
@@ -144,7 +158,7 @@ def test_no_acknowledged_write_is_lost_if_the_disk_fills_up_during_any_write(
     full = limited(most_bytes)
     stops = [
         told(stop(hooks, full, transcript_path=path, last_assistant_message=noted(REDIS)))
-        for _ in range(3)
+        for _ in range(TURNS)
     ]
 
     after = stop(hooks, transcript_path=path)
@@ -204,7 +218,7 @@ def test_an_unwritable_memory_md_stays_intact_and_is_updated_later(hooks: HookRu
 
     path = transcript(hooks, REDIS)
     full = limited(len(before))
-    tellings = [told(stop(hooks, full, transcript_path=path)) for _ in range(3)]
+    tellings = [told(stop(hooks, full, transcript_path=path)) for _ in range(TURNS)]
     whole = notes(hooks).read_bytes()
     beside = os.listdir(notes(hooks).parent)
     stop(hooks, transcript_path=path)

@@ -22,7 +22,7 @@ from memory_fabric.setup import packages
 from memory_fabric.sharing.team import ties
 from memory_fabric.sharing.team.ties import Tie
 from memory_fabric.store.memory import Memory
-from replay.hook_runner import ROOT, TESTS, HookRunner
+from replay.hook_runner import ROOT, TESTS, HereRunner, HookRunner
 
 # Each costs half a bare start or more (design: start-up is the budget).
 SLOW = frozenset(
@@ -96,10 +96,10 @@ class Noted(NamedTuple):
 
 def filled(folder: Path) -> HookRunner:
     """Return hooks with a filled memory, so that every stage of a recall has work; all modules
-    are compiled.
+    are compiled. What fills it is answered in this process.
     """
     compileall.compile_dir(ROOT / "plugin", quiet=1)
-    hooks = HookRunner(folder)
+    hooks = HereRunner(folder)
     (hooks.project / ".git").mkdir()
     (hooks.project / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
     remote = '[remote "origin"]\n\turl = git@example.org:team/workers.git\n'
@@ -168,7 +168,7 @@ def reaching(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Noted]:
     for name in HANDLERS:
         # A failed exchange holds off the next one of the same home.
         is_alone = bool(loaded) and not NAMES[name].isdisjoint(EXCHANGERS)
-        loaded[name] = noted(tied(HookRunner(folder / name)) if is_alone else shared, name)
+        loaded[name] = noted(tied(HereRunner(folder / name)) if is_alone else shared, name)
     return loaded
 
 

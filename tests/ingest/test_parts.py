@@ -72,13 +72,16 @@ def test_key_decisions_of_an_ingested_text_become_records_but_its_summary_does_n
 
 
 def test_the_maximum_number_of_decisions_of_maximum_length_is_stored_uncut() -> None:
-    number = range(MAX_DECISIONS)
-    stated = tuple(f"Use tool{n} " + "for a job " * 1000 for n in number)
+    long = (0, 1, MAX_DECISIONS - 1)  # the others are short: a long one takes 50 ms
+    stated = (
+        f"Use tool{n} " + "for a job " * (1000 if n in long else 1) for n in range(MAX_DECISIONS)
+    )
     cut = tuple(text[:MAX_DECISION_CHARS].strip() for text in stated)
 
     found = parts.records(claimed("A summary of the day.", key_decisions=cut), {})
 
     assert [record.what for record in found] == list(cut)
+    assert all(len(cut[n]) >= MAX_DECISION_CHARS - 1 for n in long)
 
 
 def test_note_lines_in_the_summary_become_records() -> None:

@@ -25,12 +25,13 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.queues import ingest_queue
 from memory_fabric.store.queues.ingest_queue import Accepted
 from store.support import World, database
+from thorough import IS_THOROUGH
 from waiting import until
 
 BY = Provenance("ingest", trust="tool")
 SUMMARY = "We decided to use {} for sessions because Postgres was too slow."
 GIVE_UP_S = 60
-LONG = " ".join(f"word{number}" for number in range(50_000))
+LONG = " ".join(f"word{number}" for number in range(6_000))
 WORK = """
 import os, sys
 from memory_fabric.config import read_settings
@@ -210,11 +211,12 @@ def test_a_text_that_always_times_out_does_not_block_other_texts(
 def test_a_harmless_text_is_processed_after_a_megabyte_of_hostile_text(
     world: World, memory: Memory
 ) -> None:
+    parted = 1 if IS_THOROUGH else 4  # a megabyte each, or together
     hostile = [
-        ("a" * 30 + "because ") * 26_000,
-        "we decided to use " * 58_000,
-        "((((" * 250_000,
-        ("- " * 50 + "\n") * 10_000,
+        ("a" * 30 + "because ") * (26_000 // parted),
+        "we decided to use " * (58_000 // parted),
+        "((((" * (250_000 // parted),
+        ("- " * 50 + "\n") * (10_000 // parted),
     ]
     ids = accept(memory, *hostile, "and then a harmless text comes")
     hurried = Worker(world.settings())

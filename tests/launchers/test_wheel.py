@@ -64,12 +64,12 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A virtual environment with the wheel of this checkout, beside the packages of the tests."""
     folder = tmp_path_factory.mktemp("wheel")
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
-    _run([*pip, "wheel", "--no-deps", "--wheel-dir", folder, ROOT])
-    [wheel] = folder.glob("agent_memory_fabric-*.whl")
     _run([sys.executable, "-m", "venv", "--without-pip", folder / "env"])
-    python = folder / "env/bin/python"
-    _run([*pip, "--python", python, "install", "--no-deps", "--no-index", wheel])
+    # Builds the wheel and installs it.
+    into = ["--python", folder / "env/bin/python"]
+    _run([*pip, *into, "install", "--no-deps", "--no-cache-dir", ROOT])
     [site] = folder.glob("env/lib/python*/site-packages")
+    assert len([*site.glob("agent_memory_fabric-*.dist-info")]) == 1
     (site / "packages.pth").write_text(f"{sysconfig.get_path('purelib')}\n", "utf-8")
     return folder / "env"
 

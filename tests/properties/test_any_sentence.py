@@ -19,6 +19,7 @@ from memory_fabric.store.home.switches import settings_of
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries import counts as counted
 from recall.given import USER, open_memory
+from thorough import examples
 
 # As records of decisions are written: an opening, a clause, a tail.
 OPENINGS = (
@@ -50,7 +51,7 @@ STATED = [
 
 
 @given(paragraphs | st.text(max_size=120))
-@settings(max_examples=200)
+@settings(max_examples=examples(200, 80))
 @example(STATED[0])
 def test_every_sentence_can_be_read_without_the_boundary(text: str) -> None:
     record = statement(text)

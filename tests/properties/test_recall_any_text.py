@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cProfile
 import json
 import sqlite3
 import sys
@@ -140,6 +141,16 @@ def traced(memory: Memory) -> Iterator[list[str]]:
 
 def ask_everything(fabric: Fabric, text: str) -> list[list[str]]:
     """The statements of a recall, a push and a subagent's start with this text, all checked."""
+    made = ask(fabric, text)
+    with traced(fabric.memory) as statements:
+        given = fabric.inject_for_agent(text[:300], [text, f"Task\n{text}"])
+    made.append(statements)
+    assert len(given.text.encode().decode()) <= inject.AGENT_CHARS
+    return made
+
+
+def ask(fabric: Fabric, text: str) -> list[list[str]]:
+    """The statements of a recall and of a push with this text, both checked."""
     made = []
     with traced(fabric.memory) as statements:
         answer = fabric.recall(text, limit=LIMIT)
@@ -152,10 +163,6 @@ def ask_everything(fabric: Fabric, text: str) -> list[list[str]]:
     made.append(statements)
     assert len(injection.ids) <= inject.MAX_HITS
     assert len(injection.text.encode().decode()) <= inject.PROMPT_CHARS
-    with traced(fabric.memory) as statements:
-        given = fabric.inject_for_agent(text[:300], [text, f"Task\n{text}"])
-    made.append(statements)
-    assert len(given.text.encode().decode()) <= inject.AGENT_CHARS
     return made
 
 
@@ -202,12 +209,12 @@ def test_a_prompt_of_one_megabyte_runs_the_same_sql_queries_as_its_beginning(
 ) -> None:
     text = huge[kind]
     assert len(text) > 0.9 * MEGABYTE
-    ask_everything(fabric, "pagination")  # how large the store is, is asked once a connection
+    ask(fabric, "pagination")  # how large the store is, is asked once a connection
 
     whole = ask_everything(fabric, text)
 
     # A subagent's task is read at both its ends, all else at its beginning.
-    assert whole[:2] == ask_everything(fabric, text[: parse.MAX_CHARS])[:2]
+    assert whole[:2] == ask(fabric, text[: parse.MAX_CHARS])
     assert max(map(len, whole[:2])) <= most(fabric)
     assert len(whole[2]) <= 6 * most(fabric)
     asked = parse.parse(text, now=NOW)
@@ -224,21 +231,15 @@ def test_a_prompt_of_one_megabyte_runs_the_same_sql_queries_as_its_beginning(
 def test_a_prompt_of_a_megabyte_makes_a_limited_number_of_function_calls(
     fabric: Fabric, kind: str
 ) -> None:
-    calls = 0
-
-    def count(_frame: object, event: str, _argument: object) -> None:
-        nonlocal calls
-        calls += event in ("call", "c_call")
-
     before = sys.getprofile()
-    for ask in (fabric.recall, fabric.hits_to_inject):
-        calls = 0
+    for ask_once in (fabric.recall, fabric.hits_to_inject):
         concepts.concepts.cache_clear()
-        sys.setprofile(count)
+        profile = cProfile.Profile()
         try:
-            ask(huge[kind])
+            profile.runcall(ask_once, huge[kind])
         finally:
             sys.setprofile(before)
+        calls = sum(entry.callcount for entry in profile.getstats())
         assert 0 < calls <= MOST_CALLS
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory_fabric.redaction import redact as redaction_module
 from memory_fabric.redaction.redact import (
     may_hold_secret,
     redact,
@@ -27,6 +29,13 @@ from thorough import IS_THOROUGH
 STEP = 1 if IS_THOROUGH else 7
 
 
+@pytest.fixture
+def one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Redact once, not until nothing changes any more: the first pass tells if a text changes."""
+    monkeypatch.setattr(redaction_module, "MAX_PASSES", 1)
+
+
+@pytest.mark.usefixtures("one_pass")
 @pytest.mark.parametrize("half", HALVES)
 def test_the_prefilter_flags_every_text_that_redaction_changes(half: str) -> None:
     # Many of each: what one key in thousands looks like would otherwise get by.
@@ -43,9 +52,16 @@ def test_the_prefilter_flags_every_text_that_redaction_changes(half: str) -> Non
 
 @pytest.mark.parametrize("half", HALVES)
 def test_the_prefilter_does_not_change_how_an_object_is_redacted(half: str) -> None:
+    # Each text is looked at once by each, though it stands at two places of the object.
+    shown, left = cache(without_secrets), cache(redact)
+    seen = set[str]()
     for sample in redaction.samples(half, 1)[::STEP]:
         payload = {"record": {"what": sample.text, "why": ""}, "seen_in": [sample.text]}
-        same = redacted_object(payload) == redacted_object(payload, redact)
+        expected = redacted_object(payload, left)
+        same = redacted_object(payload, shown) == expected
+        if sample.kind not in seen:  # as it is called where nothing else is asked for
+            same = same and redacted_object(payload) == expected
+            seen.add(sample.kind)
         assert same, sample.kind
     named = {"password": "opensesame", "what": "plain"}
     assert redacted_object(named) == redacted_object(named, redact)
@@ -93,6 +109,7 @@ def test_the_prefilter_does_not_flag_a_name_that_ends_in_a_long_number() -> None
         assert not may_hold_secret(f"See billing-worker-{number}, which is green.")
 
 
+@pytest.mark.usefixtures("one_pass")
 def test_the_prefilter_flags_every_name_that_redaction_changes() -> None:
     chance = random.Random(3)
     names = [_joined_parts(chance) for _ in range(4000)]

@@ -81,6 +81,14 @@ def calls(tmp_path: Path) -> Iterator[Calls]:
     running.end()
 
 
+@pytest.fixture(scope="module")
+def reading_calls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Calls]:
+    """Calls of a server with the same configuration, in which no test stores anything."""
+    running = Calls(tmp_path_factory.mktemp("reading") / "memory")
+    yield running
+    running.end()
+
+
 def text_of(result: dict[str, Any]) -> str:
     return "\n".join(block["text"] for block in result["content"])
 
@@ -143,9 +151,11 @@ def test_a_domain_argument_overrides_the_agents_domain(calls: Calls, name: str) 
         ({"domain": "a", "expert_domain": "b"}, "state one of them"),
     ],
 )
-def test_an_invalid_domain_is_refused(calls: Calls, stated: dict[str, Any], complaint: str) -> None:
+def test_an_invalid_domain_is_refused(
+    reading_calls: Calls, stated: dict[str, Any], complaint: str
+) -> None:
     for tool, arguments in (("create_entities", {"entities": []}), ("remember", {"text": "x"})):
-        answer = calls.by("", tool, **arguments, **stated)
+        answer = reading_calls.by("", tool, **arguments, **stated)
 
         assert answer["isError"] and complaint in text_of(answer)
 
@@ -357,8 +367,10 @@ def test_tool_calls_of_clients_that_send_no_call_ids_are_answered(calls: Calls) 
     assert names(answer) == {"disk"}
 
 
-def test_the_graph_resource_is_unavailable_while_any_agent_is_isolated(calls: Calls) -> None:
-    answer = calls.ask("resources/read", uri="memory://knowledge-graph")
+def test_the_graph_resource_is_unavailable_while_any_agent_is_isolated(
+    reading_calls: Calls,
+) -> None:
+    answer = reading_calls.ask("resources/read", uri="memory://knowledge-graph")
 
     assert "nobody can tell who reads this resource" in answer["error"]["message"]
 

@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 import pytest
 
-from cli.shell import ROOT, Shell
+from cli.shell import ROOT, Done, Shell
 from memory_fabric.cli.commands.setup import Client
 from memory_fabric.clients.hook_files import FILES
 from memory_fabric.clients.table import CLIENTS
@@ -32,6 +32,11 @@ USERS = (
     b'[{"type":"command","command":"true"}]}]}}'
 )
 FLAT = b'{"version": 1, "hooks": {"stop": [{"command": "true"}]}, "odd" : 1}'
+
+
+def set_up(shell: Shell, client: str, *more: str) -> Done:
+    """Set a client up without a drawing of the difference, which takes longer than all the rest."""
+    return shell.run("setup", "--client", client, *more, "--yes", "--json")
 
 
 def hooks_in(path: Path) -> dict[str, list[dict[str, Any]]]:
@@ -71,7 +76,7 @@ def test_setup_writes_hooks_that_name_their_client_and_have_a_handler(
 @pytest.mark.parametrize("client", sorted(PLACES))
 def test_setup_of_a_client_changes_nothing_the_second_time(shell: Shell, client: str) -> None:
     path = shell.user_home / PLACES[client]
-    shell.run("setup", "--client", client, "--yes")
+    set_up(shell, client)
     before = path.read_bytes()
 
     done = shell.run("setup", "--client", client)
@@ -93,11 +98,11 @@ def test_setup_adds_the_server_to_codex_and_remove_restores_the_file(
     if before is not None:
         path.write_bytes(before)
 
-    shell.run("setup", "--client", "codex", "--yes")
+    set_up(shell, "codex")
     found = tomllib.loads(path.read_text("utf-8"))["mcp_servers"]["memory"]
     added = b'\n[projects."/x"]\ntrust_level = "trusted"\n' if edited else b""
     path.write_bytes(path.read_bytes() + added)
-    shell.run("setup", "--client", "codex", "--remove", "--yes")
+    set_up(shell, "codex", "--remove")
 
     assert (found["command"], found["args"]) == (str(ROOT / "bin" / "memory-fabric"), ["mcp"])
     assert "MEMORY_FABRIC_HOME" in found["env_vars"]
@@ -128,7 +133,7 @@ def test_setup_of_a_client_does_not_replace_a_foreign_server_named_memory(
 
 
 def test_setup_for_qwen_adds_the_server_and_the_hooks(shell: Shell) -> None:
-    shell.run("setup", "--client", "qwen", "--yes")
+    set_up(shell, "qwen")
 
     found = json.loads((shell.user_home / PLACES["qwen"]).read_bytes())
     program = str(ROOT / "bin" / "memory-fabric")
@@ -144,10 +149,10 @@ def test_setup_remove_restores_the_file_of_a_client_byte_for_byte(
     if before is not None:
         path.parent.mkdir()
         path.write_bytes(before)
-    shell.run("setup", "--client", client, "--yes")
+    set_up(shell, client)
     written = path.read_bytes()
 
-    done = shell.run("setup", "--client", client, "--remove", "--yes")
+    done = set_up(shell, client, "--remove")
 
     assert LAUNCH.encode() in written
     assert done.status == 0, done.err
@@ -161,7 +166,7 @@ def test_setup_remove_without_a_client_restores_the_files_of_all_clients(shell: 
         if client != "codex":  # whose folder and file are new
             path.parent.mkdir()
             path.write_bytes(USERS)
-        shell.run("setup", "--client", client, "--yes")
+        set_up(shell, client)
         assert LAUNCH.encode() in path.read_bytes()
 
     done = shell.run("setup", "--remove", "--yes")
@@ -178,7 +183,7 @@ def test_setup_remove_deletes_only_our_hooks_from_a_changed_client_file(
     path = shell.user_home / PLACES[client]
     path.parent.mkdir()
     path.write_bytes(users)
-    shell.run("setup", "--client", client, "--yes")
+    set_up(shell, client)
     path.write_bytes(path.read_bytes() + b"\n")
 
     done = shell.run("setup", "--client", client, "--remove", "--yes")
@@ -189,7 +194,7 @@ def test_setup_remove_deletes_only_our_hooks_from_a_changed_client_file(
 
 def test_hook_timeouts_respect_the_unit_and_the_limit_of_each_client(shell: Shell) -> None:
     for client in ("codex", "qwen", "gemini", "cursor"):
-        shell.run("setup", "--client", client, "--yes")
+        set_up(shell, client)
 
     def timeout(client: str, event: str) -> int:
         found = dict(commands_in(shell.user_home / PLACES[client]))
@@ -203,7 +208,7 @@ def test_hook_timeouts_respect_the_unit_and_the_limit_of_each_client(shell: Shel
 
 def test_hook_matchers_use_the_tool_names_of_each_client(shell: Shell) -> None:
     for client in ("codex", "qwen", "cursor", "factory"):
-        shell.run("setup", "--client", client, "--yes")
+        set_up(shell, client)
 
     def matchers(client: str, event: str) -> str:
         groups = hooks_in(shell.user_home / PLACES[client])[event]
@@ -218,7 +223,7 @@ def test_hook_matchers_use_the_tool_names_of_each_client(shell: Shell) -> None:
 
 
 def test_the_hooks_file_for_cursor_contains_its_version(shell: Shell) -> None:
-    shell.run("setup", "--client", "cursor", "--yes")
+    set_up(shell, "cursor")
 
     assert json.loads((shell.user_home / PLACES["cursor"]).read_bytes())["version"] == 1
 
@@ -244,7 +249,7 @@ def test_setup_of_a_client_refuses_claude_code_options(shell: Shell, more: tuple
 
 def test_uninstall_removes_the_hooks_of_other_clients(shell: Shell) -> None:
     for client in PLACES:
-        shell.run("setup", "--client", client, "--yes")
+        set_up(shell, client)
 
     done = shell.run("uninstall", "--yes")
 
@@ -270,9 +275,9 @@ def test_the_option_client_of_setup_accepts_every_supported_client() -> None:
 
 def test_the_opencode_plugin_is_removed_but_a_foreign_file_is_kept(shell: Shell) -> None:
     path = shell.user_home / PLACES["opencode"]
-    shell.run("setup", "--client", "opencode", "--yes")
+    set_up(shell, "opencode")
     written = path.read_text("utf-8")
-    shell.run("setup", "--client", "opencode", "--remove", "--yes")
+    set_up(shell, "opencode", "--remove")
     was_removed = not path.exists()
     path.parent.mkdir(parents=True)
     path.write_text("export const Mine = async () => ({});\n")

@@ -7,7 +7,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pexpect
@@ -15,6 +14,7 @@ import pytest
 
 from cli.shell import ROOT, Shell
 from cli.terminal import interrupt
+from command_line import run_here
 from memory_fabric.clients import set_up
 
 LAUNCH = str(ROOT / "hooks" / "launch")
@@ -61,7 +61,7 @@ def test_setup_writes_the_plugins_hooks_with_the_launchers_absolute_path(
 
 
 def test_setup_changes_nothing_the_second_time(shell: Shell, settings: Path) -> None:
-    shell.run("setup", "--yes")
+    shell.run("setup", "--yes", "--json")
     before = settings.read_bytes()
 
     done = shell.run("setup")
@@ -91,10 +91,10 @@ def test_setup_remove_restores_the_settings_file_byte_for_byte(
 ) -> None:
     if before is not None:
         settings.write_bytes(before)
-    shell.run("setup", "--yes")
+    shell.run("setup", "--yes", "--json")
     written = settings.read_bytes()
 
-    done = shell.run("setup", "--remove", "--yes")
+    done = shell.run("setup", "--remove", "--yes", "--json")
 
     assert LAUNCH.encode() in written
     assert done.status == 0, done.err
@@ -124,7 +124,7 @@ def test_a_setup_that_ended_right_after_the_write_can_be_removed(
 def test_setup_leaves_all_other_settings_bytes_unchanged(shell: Shell, settings: Path) -> None:
     settings.write_bytes(ODD)
 
-    shell.run("setup", "--yes")
+    shell.run("setup", "--yes", "--json")
 
     inside = settings.read_bytes()
     assert inside.startswith(ODD[: ODD.index(b"} ] } ]") + 5])
@@ -137,7 +137,7 @@ def test_setup_remove_deletes_only_our_hooks_from_a_changed_settings_file(
     shell: Shell, settings: Path
 ) -> None:
     settings.write_bytes(ODD)
-    shell.run("setup", "--yes")
+    shell.run("setup", "--yes", "--json")
     settings.write_bytes(settings.read_bytes().replace(b'"opus"', b'"sonnet"'))
 
     done = shell.run("setup", "--remove", "--yes")
@@ -149,7 +149,7 @@ def test_setup_remove_deletes_only_our_hooks_from_a_changed_settings_file(
 
 def test_hooks_of_a_moved_installation_are_replaced(shell: Shell, settings: Path) -> None:
     settings.write_bytes(b"{}\n")
-    shell.run("setup", "--yes")
+    shell.run("setup", "--yes", "--json")
     old = settings.read_text("utf-8").replace(str(ROOT), "/old/memory-fabric")
     settings.write_text(old, "utf-8")
 
@@ -214,10 +214,10 @@ def test_setup_refuses_hooks_next_to_an_enabled_plugin_unless_forced(
 def test_project_and_local_settings_are_written_at_the_repository_root(shell: Shell) -> None:
     below = shell.project / "src" / "deep"
     below.mkdir(parents=True)
-    run = [sys.executable, "-m", "memory_fabric.cli", "setup", "--yes", "--settings"]
 
     for place in ("project", "local"):
-        subprocess.run([*run, place], env=shell.environ, cwd=below, check=True)
+        done = run_here(("setup", "--yes", "--settings", place), shell.environ, below)
+        assert done.status == 0, done.err
 
     folder = shell.project / ".claude"
     assert hooks_in(folder / "settings.json") == expected_hooks()
@@ -233,7 +233,7 @@ def test_setup_adds_the_server_to_the_projects_file_and_remove_restores_it(shell
     done = shell.run("setup", "--settings", "project", "--mcp", "--yes")
     inside = json.loads(servers.read_bytes())
     again = shell.run("setup", "--settings", "project", "--mcp", "--yes")
-    shell.run("setup", "--remove", "--yes")
+    shell.run("setup", "--remove", "--yes", "--json")
 
     assert done.status == 0, done.err
     program = str(ROOT / "bin" / "memory-fabric")
@@ -262,11 +262,11 @@ def test_setup_in_user_scope_adds_the_server_to_the_clients_own_file(
     own = shell.user_home / ".claude.json"
     own.write_text('{"numStartups": 3}\n', "utf-8")
 
-    shell.run("setup", "--yes")
+    shell.run("setup", "--yes", "--json")
     inside = json.loads(own.read_text("utf-8"))
     # The client writes its file anew all the time.
     own.write_text(json.dumps({**inside, "numStartups": 4}, indent=2), "utf-8")
-    shell.run("setup", "--remove", "--yes")
+    shell.run("setup", "--remove", "--yes", "--json")
 
     program = str(ROOT / "bin" / "memory-fabric")
     assert inside["mcpServers"] == {"memory": {"command": program, "args": ["mcp"]}}
@@ -292,7 +292,7 @@ def test_setup_adds_no_server_with_option_no_mcp_or_if_the_name_is_taken(
     shell: Shell, settings: Path
 ) -> None:
     own = shell.user_home / ".claude.json"
-    shell.run("setup", "--no-mcp", "--yes")
+    shell.run("setup", "--no-mcp", "--yes", "--json")
     assert hooks_in(settings) == expected_hooks() and not own.exists()
     own.write_text('{"mcpServers": {"memory": {"command": "npx"}}}', "utf-8")
 

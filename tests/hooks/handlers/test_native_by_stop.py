@@ -64,19 +64,21 @@ def test_adding_many_records_to_memory_md_keeps_hand_written_notes_byte_for_byte
 ) -> None:
     path = own(client, data)
     # Two hundred where the notes are the shortest and the longest, and fill the file either way.
-    fills, stops = len(data) in (0, 1350), 20 if IS_THOROUGH else 4
+    fills = len(data) in (0, 1350)
+    stops, at_once = (20, 10) if IS_THOROUGH else (3, 4)
     if fills and not IS_THOROUGH:
-        remember(client, 160)
-    for number in range(stops):  # ten decisions at a prompt
+        remember(client, 200 - at_once * stops)
+    for number in range(stops):  # several decisions at a prompt
         decide(
-            client, " ".join(f"We decided to use lib{number}x{n} for job{n}." for n in range(10))
+            client,
+            " ".join(f"We decided to use lib{number}x{n} for job{n}." for n in range(at_once)),
         )
         stop(client)
         assert path.read_bytes().startswith(data)
         assert path.read_bytes().count(BEGIN.encode()[:22]) == 1
 
     journal = client.project / ".claude" / "memory" / "decisions.jsonl"
-    assert len(journal.read_text().splitlines()) == (200 if fills else 10 * stops)
+    assert len(journal.read_text().splitlines()) == (200 if fills else at_once * stops)
     seen = [x for x in path.read_bytes().split(b"\n")[:-1] if not x.startswith(b"<!--")]
     assert len(seen) <= 200
 

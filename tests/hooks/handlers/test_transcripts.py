@@ -17,6 +17,7 @@ from memory_fabric import deadline
 from memory_fabric.hooks import dispatcher
 from memory_fabric.models import Provenance
 from simulated_client import SimulatedClient
+from thorough import IS_THOROUGH
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
 
@@ -90,6 +91,10 @@ class Ticks:
         return 0.0
 
 
+# Prompts of a session of which a Stop reads several steps, and of one that is read step by step.
+LONG = 180
+SHORT = LONG if IS_THOROUGH else 60
+
 Kept = tuple[list[tuple[str, str]], list[tuple[str, str]]]
 
 
@@ -123,11 +128,12 @@ class Unread:
 
 
 @pytest.fixture(scope="module")
-def long_session(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A transcript of 4 MB in the real form."""
+def long_session(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A transcript in the real form: 4 MB for LONG."""
+    prompts = request.param
     folder, began = tmp_path_factory.mktemp("long"), datetime(2026, 3, 1, tzinfo=UTC)
-    (path,) = make(str(folder / "claude"), str(folder), 1, began, prompts=180).paths
-    assert os.path.getsize(path) > 4_000_000
+    (path,) = make(str(folder / "claude"), str(folder), 1, began, prompts=prompts).paths
+    assert os.path.getsize(path) > 4_000_000 / LONG * prompts
     return Path(path)
 
 
@@ -141,7 +147,11 @@ def kept_without_limit(long_session: Path, tmp_path_factory: pytest.TempPathFact
 
 class TestTime:
     # By its work, a step of full size takes about 350, and one of the smallest size 110.
-    @pytest.mark.parametrize(("limit", "tried"), [(1000, 0), (450, 0), (230, 4)])
+    @pytest.mark.parametrize(
+        ("long_session", "limit", "tried"),
+        [(LONG, 1000, 0), (SHORT, 450, 0), (SHORT, 230, 4)],
+        indirect=["long_session"],
+    )
     def test_reading_of_a_transcript_resumes_where_a_time_limit_interrupted_it(
         self,
         client: SimulatedClient,

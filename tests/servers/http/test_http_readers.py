@@ -6,8 +6,6 @@ import asyncio
 import json
 import os
 import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -16,6 +14,8 @@ from pathlib import Path
 import pytest
 from starlette.responses import Response
 
+import forked
+import waiting
 from cli.shell import Shell
 from memory_fabric.config import read_settings
 from memory_fabric.errors import StoreUnavailable
@@ -58,8 +58,14 @@ def own_server(shell: Shell) -> Iterator[Serving]:
 def with_readers(server: Serving) -> Serving:
     """Ask a server until its two readers run."""
     with ThreadPoolExecutor(4) as clients:
-        while len(readers(server)) < 2 or not all(map(waits, readers(server))):
-            ask(server, clients, 4)
+
+        def run() -> bool:
+            # Only overlapping questions start one; what starts needs no more of them.
+            if len(readers(server)) < 2:
+                ask(server, clients, 4)
+            return len(readers(server)) == 2 and all(map(waits, readers(server)))
+
+        waiting.until(run, "two readers that wait for questions")
         ask(server, clients, 4)  # the server has read that they are ready
     return server
 
@@ -207,7 +213,7 @@ def test_a_reader_that_hangs_is_killed_and_its_question_is_refused(
         async def inside() -> Response:
             begun.set()
             while len(pool._readers) < 2:  # with none running, the third would be answered inside
-                await asyncio.sleep(0)
+                await asyncio.sleep(waiting.PAUSE_S)
             return Response(status_code=204)
 
         first = asyncio.ensure_future(pool.answer(hang, "", inside))
@@ -226,8 +232,7 @@ def test_no_reader_process_outlives_the_server(own_server: Serving, number: int)
     family = readers(own_server)
 
     own_server.end(number)
-    while any(MARK in command_of(reader) for reader in family):
-        continue
+    waiting.until(lambda: not any(MARK in command_of(reader) for reader in family))
 
     assert len(family) == 2
 
@@ -251,14 +256,7 @@ def test_questions_asked_one_after_another_start_no_reader_process(shell: Shell)
 
 
 def test_the_serve_command_refuses_an_invalid_number_of_workers(shell: Shell) -> None:
-    command = [sys.executable, "-m", "memory_fabric.cli", "serve", "--port", "0"]
-    done = subprocess.run(
-        [*command, "--workers", "33"],
-        env=shell.environ,
-        cwd=shell.project,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    words = ["serve", "--port", "0", "--workers", "33"]
+    _, errors = (done := forked.Process(words, shell.environ, shell.project)).communicate(GIVE_UP_S)
 
-    assert done.returncode == 2 and "from 1 to 32" in done.stderr
+    assert done.returncode == 2 and "from 1 to 32" in errors

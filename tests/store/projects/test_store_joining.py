@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,11 @@ GROUPS: dict[str, list[Any]] = {
     "PreToolUse": [{"matcher": "Agent|Task", "hooks": [HOOK]}],
 }
 OURS = hooks_json.ours_test(hooks_json.LAUNCHER)
-# Sets up, and is killed before the given one of all calls that change a file or a folder.
+# For each line forks a process that sets up, and that is killed before the given one of all calls
+# that change a file or a folder; prints its exit code. A new Python each time takes far longer.
 KILLED = """
-import os, signal, sys
-home, path, root, moment = sys.argv[1:]
-left = int(moment)
+import json, os, signal, sys
+from memory_fabric.clients import set_up as setting_up
 def count(event, arguments):
     global left
     is_write = event == "open" and arguments[2] & (os.O_WRONLY | os.O_RDWR)
@@ -37,10 +38,15 @@ def count(event, arguments):
         left -= 1
         if left < 0:
             os.kill(os.getpid(), signal.SIGKILL)
-from memory_fabric.clients import set_up as setting_up
-change = setting_up.with_hooks(home, path, root)
-sys.addaudithook(count)
-setting_up.apply(home, change)
+for line in sys.stdin:
+    process = os.fork()
+    if not process:
+        home, path, root, left = json.loads(line)
+        change = setting_up.with_hooks(home, path, root)
+        sys.addaudithook(count)
+        setting_up.apply(home, change)
+        sys.exit()
+    print(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), flush=True)
 """
 THEIRS = {"hooks": [{"type": "command", "command": "echo"}]}
 
@@ -257,9 +263,29 @@ def test_a_settings_file_with_a_number_of_too_many_digits_is_refused() -> None:
         hooks_json.read('{"a": ' + "9" * 5000 + "}", "settings.json")
 
 
+@pytest.fixture(scope="module")
+def set_up_killed() -> Iterator[Callable[[Path, Path, int], int]]:
+    """A function that sets up in a process that is killed at a moment: its exit code."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "plugin")},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+    def run(home: Path, path: Path, moment: int) -> int:
+        assert process.stdin and process.stdout
+        print(json.dumps([str(home), str(path), str(ROOT), moment]), file=process.stdin, flush=True)
+        return int(process.stdout.readline())
+
+    with process:
+        yield run
+
+
 @pytest.mark.parametrize("before", [None, b"", b'{"hooks": {}}', b"{}"])
 def test_a_setup_killed_at_any_moment_can_be_undone_byte_for_byte(
-    tmp_path: Path, before: bytes | None
+    tmp_path: Path, set_up_killed: Callable[[Path, Path, int], int], before: bytes | None
 ) -> None:
     for moment in range(40):
         folder = tmp_path / str(moment)
@@ -269,10 +295,7 @@ def test_a_setup_killed_at_any_moment_can_be_undone_byte_for_byte(
             path.parent.mkdir()
             path.write_bytes(before)
 
-        code = subprocess.run(
-            [sys.executable, "-c", KILLED, str(home), str(path), str(ROOT), str(moment)],
-            env={**os.environ, "PYTHONPATH": str(ROOT / "plugin")},
-        ).returncode
+        code = set_up_killed(home, path, moment)
         left = path.read_bytes() if path.exists() else None
         change = set_up.without_hooks(str(home), str(path), str(ROOT))
         if not change.is_none:

@@ -135,9 +135,10 @@ def difference(change: set_up.Change) -> list[str]:
 
 def show_difference(change: set_up.Change) -> None:
     """Print the diff of a change to a file, coloured in a terminal."""
+    console = show.console()
     for line in difference(change):
         style = STYLES.get(line[:1], "")
-        show.console().print(Text(show.printable(line), style=style), soft_wrap=True)
+        console.print(Text(show.printable(line), style=style), soft_wrap=True)
     if change.after is None:
         show.line(f"{change.path} would be deleted: it held nothing else.")
 
