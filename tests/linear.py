@@ -1,4 +1,4 @@
-"""Whether work grows in proportion to its input, on a machine of any speed and load."""
+"""A check that work grows in proportion to its input, on a machine of any speed and load."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ ARTICLES = frozenset(("a", "an", "the", "any"))
 
 
 class _Said(NamedTuple):
-    """What a record requires, chooses, forbids and rejects, mostly as sets of word stems."""
+    """The actions and subjects that a record chooses or rejects, mostly as sets of word stems."""
 
     does: tuple[frozenset[str], ...] = ()  # required actions
     takes: tuple[frozenset[str], ...] = ()  # chosen subjects

@@ -35,7 +35,7 @@ class Cue(NamedTuple):
 
 
 class Form(NamedTuple):
-    """How to recognise a statement (one of `words`, one of `expressions`) and how to store it."""
+    """A kind of statement: how to recognise it (by `words` and `expressions`) and store it."""
 
     name: str
     words: tuple[str, ...]

@@ -252,7 +252,7 @@ def forward(settings: Settings) -> tuple[str, dict[str, int] | None, list[str]]:
 
 
 class TieReport:
-    """What this machine knows about a team log; counts are 0 without a readable database."""
+    """The state of a team log on this machine; counts are 0 without a readable database."""
 
     def __init__(self, memory: Memory, tie: ties.Tie, now_s: float) -> None:
         self.tie, self._now_s = tie, now_s

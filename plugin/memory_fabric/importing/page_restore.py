@@ -43,7 +43,7 @@ Seen = tuple[Record, tuple[str, ...]]  # a record and the sessions in which it w
 
 
 class Restoring(NamedTuple):
-    """What an import of a page will store: records with their sessions, graph rows, and counts.
+    """The plan for importing a page: records with their sessions, graph rows, and counts.
 
     `is_own` is True if unchanged memories keep their trust. `had_trust` counts records that lose
     the trust "user". `removed` lists (entity, old text) of edited observations, which are deleted.

@@ -43,7 +43,7 @@ SERVER_COMMAND = "claude mcp remove memory"
 
 
 class Belongings(NamedTuple):
-    """What can be removed: the home, MEMORY.md files with our block, and folders in projects."""
+    """The removable things: the home, MEMORY.md files with our block, and folders in projects."""
 
     home: str
     notes: tuple[memory_md.MemoryFile, ...]

@@ -39,7 +39,7 @@ class Row(NamedTuple):
 
 
 class Said(NamedTuple):
-    """What a row states: an entity called `name`, or an observation (`text`) about this entity."""
+    """A statement read from a row: the entity `name`, or an observation (`text`) about it."""
 
     name: str
     text: str

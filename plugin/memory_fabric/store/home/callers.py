@@ -1,4 +1,4 @@
-"""Who calls the server's tools. The client sends the server only a call's id, so a hook saves the
+"""Callers of the server's tools. The client sends the server only a call's id, so a hook saves the
 session and agent of each call by this id (decision 0031), in files, so that it opens no database.
 """
 
