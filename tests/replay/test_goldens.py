@@ -10,9 +10,7 @@ from __future__ import annotations
 import difflib
 import json
 import os
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 import typer
@@ -20,40 +18,20 @@ import typer
 from memory_fabric.cli.app import build
 from memory_fabric.live_client import WARM
 from replay.commands import COMMANDS, answered
-from replay.hook_runner import ROOT, HookRunner
+from replay.hook_runner import ROOT
 from replay.sessions import MEMORY, SESSIONS, Replay, Step, names, read
 from replay.ways import Way, by_launcher, in_process
 from servers.live_server import LiveServer
-from thorough import IS_THOROUGH
 
 ALL = [(name, in_process) for name in names()]
 # Another one is played by launchers that find a running server.
-FEW = ["compaction"]
+FEW = [("compaction", by_launcher)]
 # What it says depends on what is installed.
 OTHERS = {"semantic"}
 WRITE = "after a wanted change: PYTHONPATH=plugin:tests python -m replay.write_goldens"
 
 
-def launching() -> Way:
-    """Return a way that launches the first event of each kind, source and trigger, and answers the
-    others in this process; in a thorough run it launches all.
-    """
-    launched = set()
-
-    def answer(hooks: HookRunner, event: Mapping[str, Any]) -> bytes:
-        kind = tuple(event.get(key) for key in ("hook_event_name", "source", "trigger", "reason"))
-        if kind in launched and not IS_THOROUGH:
-            return in_process(hooks, event)
-        launched.add(kind)
-        return by_launcher(hooks, event)
-
-    return answer
-
-
-@pytest.mark.parametrize(
-    ("name", "way"),
-    [*ALL, *(pytest.param(name, launching(), id=f"{name}-by_launcher") for name in FEW)],
-)
+@pytest.mark.parametrize(("name", "way"), ALL + FEW)
 def test_replies_and_stored_data_of_a_session_match_its_golden_files(
     name: str, way: Way, tmp_path: Path
 ) -> None:

@@ -1,7 +1,6 @@
 """Every recorded event, and its variants, compared with reviewed replies.
 
-The events are answered by the command of hooks.json, their variants in this process; over an
-empty memory only some events are, unless the run is thorough.
+The events are answered by the command of hooks.json, their variants in this process.
 
 `tests/replies/<event>.json` holds what each prints with an empty memory and with one that holds two
 statements of an earlier session. After a wanted change write them anew
@@ -19,11 +18,8 @@ from memory_fabric.capture.notes.protocol import PROTOCOL, SUMMARY_REQUEST
 from replay.hook_runner import recordings
 from replay.replies import REPLIES, World, replayed
 from replay.ways import Way, by_launcher, in_process
-from thorough import IS_THOROUGH
 
 IDS = [path.stem for path in recordings()]
-# These are launched over each memory, the others over the one that holds something.
-ON_EACH = ("SessionStart", "UserPromptSubmit", "Stop")
 
 
 @pytest.fixture(scope="module")
@@ -31,32 +27,13 @@ def worlds(tmp_path_factory: pytest.TempPathFactory) -> dict[Way, World]:
     return {way: World(tmp_path_factory.mktemp("replay"), way) for way in (by_launcher, in_process)}
 
 
-@pytest.fixture(scope="module")
-def halves(tmp_path_factory: pytest.TempPathFactory) -> list[World]:
-    """A world in which an event is launched over the memory that holds something, and one in which
-    it is answered in this process over the empty one.
-    """
-    found = []
-    for name, way in (("seeded", by_launcher), ("empty", in_process)):
-        world = World(tmp_path_factory.mktemp(name), way)
-        world.memories = {name: world.memories[name]}
-        found.append(world)
-    return found
-
-
 @pytest.mark.parametrize("path", recordings(), ids=IDS)
 def test_hooks_answer_each_recorded_event_with_the_expected_reply(
-    path: Path, worlds: dict[Way, World], halves: list[World]
+    path: Path, worlds: dict[Way, World]
 ) -> None:
     reviewed = json.loads((REPLIES / path.name).read_text("utf-8"))
-    if path.parent.name == "variants":
-        played = [worlds[in_process]]
-    elif IS_THOROUGH or path.stem in ON_EACH:
-        played = [worlds[by_launcher]]
-    else:
-        played = halves
-    replies = {name: reply for world in played for name, reply in replayed(path, world).items()}
-    assert replies == reviewed
+    way = in_process if path.parent.name == "variants" else by_launcher
+    assert replayed(path, worlds[way]) == reviewed
 
 
 def test_every_recorded_event_has_an_expected_reply_file() -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import random
 import shutil
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -17,7 +17,7 @@ from memory_fabric.sharing.remote.log import GitLog
 from memory_fabric.sharing.replica import space
 from memory_fabric.sharing.team import keys, sync, ties
 from memory_fabric.sharing.team.errors import BadAddress, TooSlow, UnfitServer
-from sync.repositories import BRANCH, Machine, Repository, copied
+from sync.repositories import BRANCH, Machine, Repository
 from thorough import examples
 
 KILLS = examples(12, 5)
@@ -39,34 +39,9 @@ def said_in(repository: Repository, branch: str, machine: Machine) -> str:
     key = keys.read(str(machine.home))
     assert key is not None
     commits = repository.git("rev-list", branch).split()
-    lines = repository.git("grep", "-ah", "", *commits).split()
-    return "\n".join(key.shown(line, "shop") or "" for line in dict.fromkeys(lines))
-
-
-def exchange(machine: Machine) -> None:
-    """Do what the detached process does, in a fork, which need not start Python first."""
-    os.environ.clear()
-    os.environ.update(machine.hooks.environ)
-    os._exit(sync.main())
-
-
-@pytest.fixture(scope="module")
-def exchanged(tied: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
-    """A folder with two machines that exchanged several times; the branches after the first."""
-    folder = tmp_path_factory.mktemp("exchanged")
-    repository = Repository(folder)
-    desk, laptop = copied(tied, folder)
-    desk.say("Before, from the desk")
-    desk.now()
-    laptop.now()
-    before = repository.branches()
-    for number in range(3):
-        desk.say(f"Desk {number}")
-        laptop.say(f"Laptop {number}")
-        for machine in (desk, laptop):
-            machine.now()
-    desk.now()
-    return folder, before
+    files = [(one, path) for one in commits for path in repository.files(one)]
+    texts = [repository.git("show", f"{one}:{path}") for one, path in files]
+    return "\n".join(key.shown(line, "shop") or "" for text in texts for line in text.split())
 
 
 def test_hooks_return_while_a_background_process_syncs_the_records(
@@ -119,10 +94,18 @@ def test_a_repeated_failure_is_reported_again_if_its_remedy_differs(desk: Machin
 
 @pytest.mark.parametrize("loss", ["set back", "deleted", "made again"])
 def test_operations_lost_from_the_repository_are_sent_again_and_reported_once(
-    tmp_path: Path, exchanged: tuple[Path, dict[str, str]], repository: Repository, loss: str
+    tmp_path: Path, desk: Machine, laptop: Machine, repository: Repository, loss: str
 ) -> None:
-    folder, before = exchanged
-    desk, laptop = copied(folder, tmp_path)
+    desk.say("Before, from the desk")
+    desk.now()
+    laptop.now()
+    before = repository.branches()
+    for number in range(3):
+        desk.say(f"Desk {number}")
+        laptop.say(f"Laptop {number}")
+        for machine in (desk, laptop):
+            machine.now()
+    desk.now()
     expected = desk.decisions()
     if loss == "made again":
         shutil.rmtree(repository.path)
@@ -245,15 +228,8 @@ def test_sync_files_of_past_days_are_compacted_into_one_file_without_loss(
     origin = ties.origin(str(desk.home))
     [today] = [path for path in repository.files(branch) if path.startswith(f"ops/{origin}/")]
     line = repository.git("show", f"{branch}:{today}")
-    # As many days as a month has, each with lines of this machine.
-    inline = f"inline ops/{origin}/2025-01-{{day:02d}}.000.jsonl\ndata {len(line) + 1}\n{line}\n\n"
-    days = [f"M 100644 {inline.format(day=day)}" for day in range(1, 31)]
-    stream = (
-        f"commit refs/heads/{branch}\ncommitter eve <> 1 +0000\ndata 0\n"
-        f"from refs/heads/{branch}^0\n{''.join(days)}"
-    )
-    command = ["git", "-C", repository.url, "fast-import", "--quiet"]
-    subprocess.run(command, input=stream.encode(), check=True)
+    for day in range(1, 31):  # as many days as a month has, each with lines of this machine
+        repository.write(f"ops/{origin}/2025-01-{day:02d}.000.jsonl", line + "\n", branch)
     desk.json("edit", id_, "--why", "because")
     ties.update_state(str(desk.home), desk.project_id, asked_at=0.0)
 
@@ -301,27 +277,20 @@ def test_machines_that_push_concurrently_all_succeed(
 def test_sync_processes_killed_at_any_moment_lose_no_records(
     desk: Machine, laptop: Machine
 ) -> None:
-    fork = multiprocessing.get_context("fork")
-    assert desk.work() == 0
-    ran_at = desk.state.ran_at
     began_s = time.monotonic()
-    whole = fork.Process(target=exchange, args=(desk,))
-    whole.start()
-    whole.join()
+    assert desk.work() == 0
     usual_s = time.monotonic() - began_s
-    assert whole.exitcode == 0 and desk.state.ran_at > ran_at
     chance = random.Random(20)
 
     for number in range(KILLS):
         desk.say(*(f"Desk in round {number}: {part}" for part in range(3)))
         laptop.say(f"Laptop in round {number}")
-        running = [fork.Process(target=exchange, args=(machine,)) for machine in (desk, laptop)]
-        for worker in running:
-            worker.start()
-        for worker in running:
-            worker.join(chance.uniform(0, usual_s))
-            worker.kill()
-            worker.join()
+        for worker in (desk.worker(), laptop.worker()):
+            try:
+                worker.wait(chance.uniform(0, usual_s))
+            except subprocess.TimeoutExpired:
+                worker.send_signal(signal.SIGKILL)
+                worker.wait()
 
     for machine in (desk, laptop, desk):
         machine.release()

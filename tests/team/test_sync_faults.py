@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import random
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ from memory_fabric import ids
 from memory_fabric.config import read_settings
 from memory_fabric.models import Provenance, Record
 from memory_fabric.sharing.replica import outbox, space
-from memory_fabric.sharing.team import sync, ties
+from memory_fabric.sharing.team import ties
 from memory_fabric.store import files
 from memory_fabric.store.memory import Memory
 from team.homes import SPACE, Home, made
@@ -28,7 +28,7 @@ from thorough import examples
 from waiting import until
 
 NOWHERE = "host=127.0.0.1 port=9 dbname=none user=ann connect_timeout=2"
-KILLS = examples(20, 14)
+KILLS = examples(20, 8)
 
 
 @contextmanager
@@ -64,34 +64,6 @@ def fails_again(home: Home) -> Callable[[], bool]:
         return home.work() == 1
 
     return fails
-
-
-def exchange(home: Home) -> None:
-    """Do what the detached process does, in a fork, which need not start Python first."""
-    os.environ.clear()
-    os.environ.update(home.hooks.environ)
-    os._exit(sync.main())
-
-
-@pytest.fixture(scope="module")
-def stopped_cluster() -> Iterator[Cluster]:
-    """A PostgreSQL of this module, which each test finds stopped."""
-    cluster = Cluster()
-    try:
-        cluster.start()
-        cluster.make_roles()
-        cluster.stop()
-        yield cluster
-    finally:
-        cluster.remove()
-
-
-@pytest.fixture
-def another_cluster(stopped_cluster: Cluster) -> Iterator[Cluster]:
-    """Run the PostgreSQL of this module for one test, which may stop it."""
-    stopped_cluster.start()
-    yield stopped_cluster
-    stopped_cluster.stop()
 
 
 @pytest.fixture
@@ -321,27 +293,21 @@ def test_the_sync_command_fails_with_a_message_while_another_process_syncs(
 
 
 def test_a_sync_killed_at_any_moment_is_completed_by_the_next_one(ann: Home, bob: Home) -> None:
-    fork = multiprocessing.get_context("fork")
-    assert ann.work() == 0
-    ran_at = ann.state.ran_at
     began_s = time.monotonic()
-    whole = fork.Process(target=exchange, args=(ann,))
-    whole.start()
-    whole.join()
+    assert ann.work() == 0
     usual_s = time.monotonic() - began_s
-    assert whole.exitcode == 0 and ann.state.ran_at > ran_at
     chance = random.Random(20)
 
     for number in range(KILLS):
         remember(ann, *(f"Ann in round {number}: {part}" for part in range(5)))
         remember(bob, f"Bob in round {number}")
-        running = [fork.Process(target=exchange, args=(home,)) for home in (ann, bob)]
+        running = [ann.worker(), bob.worker()]
         for worker in running:
-            worker.start()
-        for worker in running:
-            worker.join(chance.uniform(0, usual_s))
-            worker.kill()
-            worker.join()
+            try:
+                worker.wait(chance.uniform(0, usual_s))
+            except subprocess.TimeoutExpired:
+                worker.send_signal(signal.SIGKILL)
+                worker.wait()
 
     for home in (ann, bob, ann):
         home.sync()
