@@ -12,17 +12,18 @@ TIMES, LIMIT = 4, 9
 def growth(work: Callable[[int], object], size: int) -> float:
     """Return how many times as much CPU time `work` takes for four times `size`.
 
-    Measures up to five times, until the result is below LIMIT: other programs may slow down one
-    measurement, but not each of them by the same factor.
+    Compares the least of several times of each size, since other programs only add to a time. The
+    first call also loads what the work needs.
     """
-    least = float("inf")
+    small_s, large_s = min(_spent_s(work, size) for _ in range(3)), float("inf")
     for _ in range(5):
-        spent = []
-        for n in (size, size * TIMES):
-            began_s = time.process_time()
-            work(n)
-            spent.append(time.process_time() - began_s)
-        least = min(least, spent[1] / max(spent[0], 1e-4))
-        if least < LIMIT:
+        large_s = min(large_s, _spent_s(work, size * TIMES))
+        if large_s < LIMIT * small_s:
             break
-    return least
+    return large_s / max(small_s, 1e-4)
+
+
+def _spent_s(work: Callable[[int], object], size: int) -> float:
+    began_s = time.process_time()
+    work(size)
+    return time.process_time() - began_s

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from linear import LIMIT, growth
+from linear import LIMIT, TIMES, growth
 from memory_fabric.capture.command_output import (
+    MAX_HEAD_CHARS,
+    MAX_LINE_CHARS,
+    MAX_TAIL_CHARS,
     is_no_failure,
     outcome,
     pasted_error,
@@ -147,9 +150,15 @@ def test_a_call_that_ran_to_its_end_can_count_as_a_failure(output: str) -> None:
 
 @pytest.mark.parametrize("unit", ["E  a ", "error ", "x." * 9, "FAILED", "1 failed ", "\x1b[", " "])
 def test_any_output_is_parsed_in_linear_time(unit: str) -> None:
-    def parse(n: int) -> None:
-        telling_line(unit * n)
-        outcome(unit * n)
-        telling_line((unit * 100 + "\n") * (n // 100))
+    def parse(text: str) -> None:
+        telling_line(text)
+        outcome(text)
 
-    assert growth(parse, 20_000) < LIMIT
+    def longer_lines(n: int) -> None:
+        parse((unit * (n // len(unit)) + "\n") * 30)
+
+    def more_lines(n: int) -> None:
+        parse((unit * 5 + "\n") * (n // (5 * len(unit) + 1)))
+
+    assert growth(longer_lines, MAX_LINE_CHARS // TIMES) < LIMIT
+    assert growth(more_lines, (MAX_HEAD_CHARS + MAX_TAIL_CHARS) // TIMES) < LIMIT

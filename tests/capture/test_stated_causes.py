@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from linear import LIMIT, growth
-from memory_fabric.capture.stated_causes import admits_failure, cause_in, sentences_in
+from linear import LIMIT, TIMES, growth
+from memory_fabric.capture.stated_causes import (
+    MAX_READ_CHARS,
+    admits_failure,
+    cause_in,
+    sentences_in,
+)
 
 
 @pytest.mark.parametrize(
@@ -88,8 +93,8 @@ def test_notes_and_code_are_skipped_when_an_answer_is_split_into_sentences() -> 
 @pytest.mark.parametrize("unit", ["a because ", "the issue ", "x. ", "fail ", "**", "- ", "Found "])
 def test_any_answer_is_parsed_in_linear_time(unit: str) -> None:
     def parse(n: int) -> None:
-        for said in (unit * n, (unit * 20 + "\n") * (n // 20)):
+        for said in (unit * (n // len(unit)), (unit * 20 + "\n") * (n // (20 * len(unit) + 1))):
             cause_in(said, unit)
             admits_failure(said)
 
-    assert growth(parse, 5000) < LIMIT
+    assert growth(parse, MAX_READ_CHARS // TIMES) < LIMIT

@@ -354,9 +354,9 @@ def test_a_long_adversarial_text_is_processed_in_linear_time(adversary: str) -> 
         text.terms(value), text.index_extra(value)
         anonymise.cleaned(value, {"billing": "the project"})
 
-    read(100)  # compiles the rules
-    # One adversary is a part of 4,004 characters, and needs four of them.
-    few = 1 << 12 if "4004" in adversary else 1 << 11
+    # One grows faster up to 32 KB, where a rule stops looking for the end of a key: a factor of 8
+    # from 4 to 16 KB, 4.6 from 64 to 256 KB.
+    few = 1 << 11 if "BEGIN ' + 'A'" in adversary else 1 << 12
     assert growth(read, 1 << 16 if IS_THOROUGH else few) < LIMIT
 
 

@@ -9,7 +9,7 @@ from memory_fabric.redaction.redact import may_hold_secret, redact
 from memory_fabric.redaction.tables import without_inserted
 from thorough import IS_THOROUGH
 
-SIZE = 1 << 14 if IS_THOROUGH else 1 << 11
+SIZE = 1 << 14 if IS_THOROUGH else 1 << 12
 # Made at run time, so that no source holds anything that looks like one.
 PASSWORDS = ("co3f" + "fee_t0ger", "Tig3" + "R@28", "8l5v" + "1ab4eb", "K^lK1" + "AODh^~oyQ+qA")
 KEY = "c88b39f1592f" + "d197248dADU7"
@@ -115,8 +115,6 @@ ADVERSARIES = [
 
 @pytest.mark.parametrize("adversary", ADVERSARIES)
 def test_redacting_a_long_adversarial_text_takes_linear_time(adversary: str) -> None:
-    redact(eval(adversary, {"n": 100}))  # compiles the rules
-
     assert growth(lambda n: redact(eval(adversary, {"n": n})), SIZE) < LIMIT
 
 
