@@ -90,6 +90,18 @@ class Process:
         self.send_signal(signal.SIGKILL)
 
 
+def run(
+    words: Sequence[str], environ: Mapping[str, str], folder: Path, timeout_s: float
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end, as `subprocess.run`. Raises TimeoutExpired."""
+    process = Process(words, environ, folder)
+    try:
+        out, errors = process.communicate(timeout_s)
+    finally:
+        process.kill()
+    return subprocess.CompletedProcess(words, process.wait(), out, errors)
+
+
 @functools.cache
 def _forking() -> socket.socket:
     """The connection to this process's forking process, which ends with it."""

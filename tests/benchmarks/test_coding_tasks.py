@@ -118,8 +118,12 @@ def run() -> Iterator[Run]:
             print(json.dumps([str(folder), script]), file=given, flush=True)
             watch = threading.Timer(TIMEOUT_S, process.kill)
             watch.start()
-            status, said = json.loads(answers.readline())
-            watch.cancel()
+            try:
+                line = answers.readline()
+            finally:
+                watch.cancel()
+            assert line, f"{script} ended the process, or took longer than {TIMEOUT_S} s"
+            status, said = json.loads(line)
             return status, said
 
         yield run_there

@@ -101,7 +101,7 @@ class Forking:
 
     def __init__(self, folder: Path) -> None:
         self._errors = folder / "errors.txt"
-        with self._errors.open("wb") as stream:
+        with self._errors.open("ab") as stream:
             self.process = subprocess.Popen(
                 [sys.executable, "-c", FORKS],
                 env={"PYTHONPATH": PLUGIN},
@@ -117,16 +117,19 @@ class Forking:
     ) -> tuple[int, list[str]]:
         """Return the exit status of the child, and the words that it printed."""
         assert self.process.stdin is not None and self.process.stdout is not None
+        self._errors.write_bytes(b"")
         self.process.stdin.write(json.dumps([script, fatal, later_s, world.environ]) + "\n")
         self.process.stdin.flush()
         ending = threading.Timer(GIVE_UP_S, os.killpg, (self.process.pid, signal.SIGKILL))
         ending.start()
         words: list[str] = []
-        while words[-2:-1] != ["ended"]:
-            line = self.process.stdout.readline()
-            assert line, f"the process has ended: {self._errors.read_text()}"
-            words += line.split()
-        ending.cancel()
+        try:
+            while words[-2:-1] != ["ended"]:
+                line = self.process.stdout.readline()
+                assert line, f"the process has ended: {self._errors.read_text()}"
+                words += line.split()
+        finally:
+            ending.cancel()
         assert self._errors.read_text() == ""
         return int(words[-1]), words[:-2]
 

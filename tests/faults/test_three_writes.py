@@ -28,7 +28,7 @@ from thorough import IS_THOROUGH
 POSTGRES = "Let's use PostgreSQL for the analytics database, it handles JSON well."
 REDIS = "Let's use Redis for the job queue, it is simple."
 KAFKA = "Let's use Kafka for the audit events, they are ordered."
-# Turns in which nothing can be written: the second is told nothing.
+# Turns under the limit, of which at most one is told that it cannot be written.
 TURNS = 3 if IS_THOROUGH else 2
 QUESTION = "What do we use for the job queue, Redis?"
 

@@ -6,7 +6,6 @@ import json
 import os
 import random
 import sqlite3
-import subprocess
 import sys
 from contextlib import suppress
 from glob import glob
@@ -15,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from command_line import ROOT
+from command_line import ROOT, run_process
 from forked import Process
 from importing.past import Machine, call, fixed, rest, result
 from memory_fabric.cli import environment
@@ -434,10 +433,7 @@ def test_an_import_run_killed_at_any_time_resumes_with_the_same_result(tmp_path:
         rounds += wait_for_turns(killed, process, dice.randint(0, 30 * (kill + 1)))
         process.kill()
         process.communicate()
-    command = [sys.executable, "-m", "memory_fabric.cli", "learn", "--run"]
-    environ = {**killed.environ, "PYTHONPATH": str(ROOT / "plugin")}
-    last = subprocess.run(command, env=environ, cwd=killed.home, capture_output=True, check=False)
-    assert last.returncode == 0
+    assert run_process(("learn", "--run"), killed.environ, killed.home).status == 0
 
     assert rounds >= 2, "no kill came while something was being read"
     assert len(runs.load(str(killed.memory))) == 1

@@ -453,12 +453,10 @@ def test_a_port_in_use_is_reported_in_one_line_with_a_remedy(shell: Shell, serve
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.2", "::", "example.org", ""])
 def test_an_address_reachable_from_other_machines_is_refused(shell: Shell, host: str) -> None:
-    done = forked.Process(["serve", "--host", host], shell.environ, shell.project)
+    done = forked.run(["serve", "--host", host], shell.environ, shell.project, GIVE_UP_S)
 
-    out, errors = done.communicate(GIVE_UP_S)
-
-    assert (done.returncode, out) == (2, "")
-    assert "127.0.0.1, ::1 and localhost" in errors
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "127.0.0.1, ::1 and localhost" in done.stderr
 
 
 def test_the_server_can_listen_on_the_ipv6_loopback_address(shell: Shell) -> None:

@@ -213,7 +213,7 @@ def test_a_reader_that_hangs_is_killed_and_its_question_is_refused(
         async def inside() -> Response:
             begun.set()
             while len(pool._readers) < 2:  # with none running, the third would be answered inside
-                await asyncio.sleep(0)
+                await asyncio.sleep(0)  # no test sleeps, but the pool must go on
             return Response(status_code=204)
 
         first = asyncio.ensure_future(pool.answer(hang, "", inside))
@@ -257,6 +257,6 @@ def test_questions_asked_one_after_another_start_no_reader_process(shell: Shell)
 
 def test_the_serve_command_refuses_an_invalid_number_of_workers(shell: Shell) -> None:
     words = ["serve", "--port", "0", "--workers", "33"]
-    _, errors = (done := forked.Process(words, shell.environ, shell.project)).communicate(GIVE_UP_S)
+    done = forked.run(words, shell.environ, shell.project, GIVE_UP_S)
 
-    assert done.returncode == 2 and "from 1 to 32" in errors
+    assert done.returncode == 2 and "from 1 to 32" in done.stderr
