@@ -42,8 +42,6 @@ NOISE_S = 0.02
 # Parts of the file below this share are counted together.
 SMALL_SHARE = 0.005
 BUILD_BUDGET_S = 20 * 60
-# With --quick: files of the standard library that are read, and records of each kind for hooks.
-QUICK = (10, 10)
 
 
 class Part(NamedTuple):
@@ -67,15 +65,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print everything; 1 if the store took too long to build."""
     options = _options(arguments)
     if options.build:
-        print(f"built in {timed_build(options.build, options.size, quick=options.quick):,.0f} s")
+        print(f"built in {timed_build(options.build, options.size):,.0f} s")
         return 0
     report: dict[str, Any] = {"date": time.strftime("%Y-%m-%d"), "size": options.size}
     with tempfile.TemporaryDirectory(prefix="memory-fabric-large-") as scratch:
         small = os.path.join(scratch, "beside")
-        timed_build(small, options.beside, quick=options.quick)
+        timed_build(small, options.beside)
         folder = options.store or os.path.join(scratch, "store")
         if not options.store:
-            report["build_s"] = timed_build(folder, options.size, quick=options.quick)
+            report["build_s"] = timed_build(folder, options.size)
         report["parts"] = [part._asdict() for part in parts_of(database_of(folder))]
         beside = measure(small, options.runs, options.only)
         with put_back(folder, needed=bool(options.store)):
@@ -92,12 +90,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return int(report.get("build_s", 0) > BUILD_BUDGET_S)
 
 
-def timed_build(folder: str, size: int, *, quick: bool = False) -> float:
+def timed_build(folder: str, size: int) -> float:
     """Build a store and return the seconds it took."""
     began = time.monotonic()
     # A child of its own: what it needed for building would count as the memory of every command.
     command = [sys.executable, "-m", "workloads.large_store", os.path.abspath(folder), str(size)]
-    command += map(str, QUICK) if quick else ()
     subprocess.run(command, cwd=os.path.dirname(os.path.abspath(__file__)), check=True)
     return time.monotonic() - began
 
@@ -230,7 +227,6 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--runs", type=int, default=3, help="of commands that change nothing")
     parser.add_argument("--no-hooks", action="store_true", help="without the hooks' rows")
-    parser.add_argument("--quick", action="store_true", help="with little prose and few records")
     parser.add_argument("--json", action="store_true")
     return parser.parse_args(arguments)
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from workloads import hooks_store
 from workloads.docstrings import PLACES, Prose, read_prose
-from workloads.hooks_store import RECORDS
 
 if TYPE_CHECKING:
     from memory_fabric.models import Entity, Record, Relation
@@ -27,17 +26,19 @@ OBSERVATIONS_PER_TURN, OBSERVATIONS_PER_RECORD = 50, 200
 MOST_OBSERVATIONS = 80
 TURNS_PER_SESSION = 100
 USER_OBSERVATIONS = 1_000
+# Below so many observations: files of prose that are read, and records of each kind.
+SMALL, SMALL_FILES, SMALL_RECORDS = 1_000, 10, 10
 RELATIONS = "calls uses extends tests replaces raises".split()
 KINDS = "decision constraint antipattern solution pattern problem".split()
 
 
-def build(folder: str, size: int, files: int | None = None, records_each: int = RECORDS) -> None:
+def build(folder: str, size: int) -> None:
     """Make a world in `folder` whose project remembers `size` observations.
 
-    For a small store, read so many files of prose, and add at most so many records of each kind
-    that hooks tell.
+    A small one, as in tests, has little prose and few of the records that hooks tell.
     """
-    prose = read_prose(files)
+    is_small = size < SMALL
+    prose = read_prose(SMALL_FILES if is_small else None)
     memory = hooks_store.opened(folder)
     memory.refresh()
     for store, observations in (("project", size), ("user", min(size, USER_OBSERVATIONS))):
@@ -47,7 +48,7 @@ def build(folder: str, size: int, files: int | None = None, records_each: int = 
         from memory_fabric.models import Provenance
 
         memory.remember(record, Provenance("assistant"))
-    hooks_store.add_records(memory, records_each)
+    hooks_store.add_records(memory, SMALL_RECORDS if is_small else hooks_store.RECORDS)
     memory.flush()
     memory.close()
     if memory.failures:
@@ -153,4 +154,4 @@ def records(prose: Prose, count: int) -> Iterator[Record]:
 
 
 if __name__ == "__main__":
-    build(os.path.abspath(sys.argv[1]), *map(int, sys.argv[2:]))
+    build(os.path.abspath(sys.argv[1]), int(sys.argv[2]))

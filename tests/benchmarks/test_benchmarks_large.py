@@ -78,7 +78,7 @@ def test_a_store_left_changed_by_an_interrupted_run_is_restored_before_the_next_
 
 
 def test_the_report_lists_the_parts_of_the_database_and_each_command() -> None:
-    sizes = ("--size", "200", "--beside", "100", "--runs", "1", "--quick", "--no-hooks")
+    sizes = ("--size", "200", "--beside", "100", "--runs", "1", "--no-hooks")
 
     done = subprocess.run(
         [sys.executable, str(FOLDER / "large.py"), *sizes, "--json", "--only", *SOME],
