@@ -25,7 +25,7 @@ OWN_FOLDERS = tuple(
     str(FOLDER.parent / name) for name in ("docs", "benchmarks", "evals", "tests/replay")
 )
 
-samples = cache(redaction.samples)  # made once for all tests but the one that makes them twice
+samples = cache(redaction.samples)  # two tests look at the held ones
 
 
 @pytest.mark.parametrize("half", HALVES)

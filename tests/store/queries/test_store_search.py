@@ -331,7 +331,7 @@ def test_a_search_uses_the_full_text_index_first_and_never_scans_a_table(
     look(db, '"redis" OR "e0"', 2, Filters(since="2026-01-01"))  # type: ignore[operator]
     db.connection.set_trace_callback(None)
     selects = [sql for sql in asked if sql.startswith("SELECT") and "FROM meta" not in sql]
-    assert f"{table}_fts" in selects[0] and "JOIN" not in selects[0]
+    assert f"{table}_fts" in selects[0] and "JOIN" not in selects[0] and "LIMIT" in selects[0]
     for sql in selects:
         plan = [row[3] for row in db.rows("EXPLAIN QUERY PLAN " + sql)]
         assert not any(step.startswith("SCAN") and "VIRTUAL" not in step for step in plan), plan
