@@ -181,7 +181,7 @@ class BaseMemory:
         return Operation(ids.new_id(), kind, clean, by, store)
 
     def find_records(self, where: str, values: Values = (), limit: int = 100) -> list[Record]:
-        """Return records of both databases that match an SQL condition, newest first."""
+        """Return matching records of both databases, newest first; a negative limit means all."""
         from memory_fabric.store import records  # imported late: few prompts need records
 
         pairs = []
@@ -191,7 +191,7 @@ class BaseMemory:
             except sqlite3.Error as error:
                 raise translated(database.path, error) from error
         pairs.sort(key=lambda pair: pair[0].created_at, reverse=True)
-        return [record for record, _ in pairs[:limit]]
+        return [record for record, _ in pairs[: None if limit < 0 else limit]]
 
     def close(self) -> None:
         """Close the databases."""

@@ -168,7 +168,9 @@ def _create_entities(memory: TeamMemory, operation: Operation) -> Result:
         if name in existing or name in new:
             texts = _new_texts(memory, name, texts)
             if name in new:
-                new[name]["observations"] += texts
+                new[name]["observations"] = list(
+                    dict.fromkeys([*new[name]["observations"], *texts])
+                )
             else:
                 merged.setdefault(name, []).extend(texts)
         else:

@@ -1,0 +1,247 @@
+"""Lines of a shared journal: which are published, taken back, and read as records of others."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_fabric.models import QUOTATION, RELEASED
+from memory_fabric.sharing.git import location, shared_journal, switch
+from memory_fabric.store.memory import Memory
+from store.support import USER, World, database, decision
+
+Line = dict[str, Any]
+QUOTED: Line = {"evidence": {QUOTATION: "carla said so"}}
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path.resolve())
+
+
+@pytest.fixture
+def memory(world: World) -> Iterator[Memory]:
+    """The memory of a user who shares the records of the project."""
+    memory = world.memory()
+    assert memory.project is not None
+    switch.turn(memory.settings.home, memory.project.id, True)
+    yield memory
+    memory.close()
+
+
+@pytest.fixture
+def shared(world: World) -> Path:
+    return world.local / "decisions.jsonl"
+
+
+@pytest.fixture
+def waiting(memory: Memory) -> Path:
+    """The journal in home."""
+    assert memory.project is not None
+    return Path(location.private_folder(memory, memory.project)) / "decisions.jsonl"
+
+
+def line(number: int, what: str = "Use UTC", **fields: Any) -> Line:
+    id_ = f"01980000-0000-7000-8000-{number:012x}"
+    return {"id": id_, "type": "decision", "what": what, "author": "bob", **fields}
+
+
+def forgotten(said: Line) -> Line:
+    return {"id": said["id"], "forgotten": True}
+
+
+def put(path: Path, lines: Sequence[Mapping[str, Any]]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(one) + "\n" for one in lines), "utf-8")
+
+
+def lines_of(path: Path) -> list[Line]:
+    return [json.loads(text) for text in path.read_text("utf-8").splitlines()]
+
+
+def isolate(memory: Memory, domain: str) -> None:
+    domains = memory.settings.domains._replace(isolated=frozenset((domain,)))
+    memory.settings = memory.settings._replace(domains=domains)
+
+
+def track(world: World) -> None:
+    (world.project / ".git" / "index").write_bytes(b"DIRC .claude/memory/decisions.jsonl")
+
+
+def test_lines_that_wait_in_home_are_moved_once_to_the_shared_journal(
+    memory: Memory, shared: Path, waiting: Path
+) -> None:
+    known, gone, new, brief = (line(n, f"Rule {n}") for n in range(4))
+    put(shared, [known, gone])
+    put(waiting, [known, new, gone, forgotten(gone), brief, forgotten(brief)])
+
+    assert shared_journal.count_waiting(memory) == 6
+    assert shared_journal.publish(memory) == 2
+    assert shared_journal.publish(memory) == 0
+
+    # A record that nobody was told of is not published as forgotten either.
+    assert lines_of(shared) == [known, gone, new, forgotten(gone)]
+    assert not waiting.exists() and shared_journal.count_waiting(memory) == 0
+
+
+def test_lines_wait_in_home_during_a_conflict_and_without_sharing(
+    world: World, memory: Memory, shared: Path, waiting: Path
+) -> None:
+    assert shared_journal.publish(memory) == 0  # nothing waits
+    put(waiting, [line(1)])
+    shared.parent.mkdir(parents=True)
+    shared.write_text("<<<<<<< HEAD\n")
+    assert shared_journal.publish(memory) == 0
+
+    shared.write_text("")
+    assert memory.project is not None
+    switch.turn(memory.settings.home, memory.project.id, False)
+    track(world)
+    assert shared_journal.publish(memory) == 0
+
+    assert shared.read_text() == "" and lines_of(waiting) == [line(1)]
+
+
+def test_lines_of_isolated_domains_stay_in_home(
+    memory: Memory, shared: Path, waiting: Path
+) -> None:
+    isolate(memory, "legal")
+    apart, public = line(1, domain="legal"), line(2, domain="general")
+    put(waiting, [apart, public])
+
+    assert shared_journal.count_waiting(memory) == 1
+    assert shared_journal.publish(memory) == 1
+    assert shared_journal.publish(memory) == 0
+
+    assert (lines_of(waiting), lines_of(shared)) == ([apart], [public])
+    assert shared_journal.count_waiting(memory) == 0
+
+
+@pytest.mark.parametrize("share_words", [False, True])
+def test_quotations_are_published_only_if_the_user_shares_them(
+    memory: Memory, shared: Path, waiting: Path, *, share_words: bool
+) -> None:
+    memory.settings = memory.settings._replace(share_words=share_words)
+    put(waiting, [line(1, **QUOTED)])
+
+    assert shared_journal.publish(memory) == 1
+
+    assert ("carla" in shared.read_text("utf-8")) is share_words
+
+
+def test_private_content_leaves_a_journal_that_git_does_not_track_yet(
+    world: World, memory: Memory, shared: Path, waiting: Path
+) -> None:
+    isolate(memory, "legal")
+    kept, apart = line(1), line(2, domain="legal")
+    quoted, gone = line(3, **QUOTED), line(4)
+    before = [kept, apart, gone, quoted, forgotten(gone)]
+
+    put(shared, before)
+    track(world)
+    assert shared_journal.remove_private(memory) == 0 and lines_of(shared) == before
+    (world.project / ".git" / "index").unlink()
+
+    assert shared_journal.remove_private(memory) == 4
+    assert shared_journal.remove_private(memory) == 0
+
+    assert lines_of(shared) == [kept, quoted | {"evidence": {}}]
+    assert lines_of(waiting) == [apart]
+    assert (waiting.parent / ".gitignore").read_text() == "*\n"
+
+
+def test_a_journal_with_unreadable_lines_is_not_rewritten(memory: Memory, shared: Path) -> None:
+    assert shared_journal.remove_private(memory) == 0  # there is none
+    put(shared, [line(1), forgotten(line(1))])
+    text = shared.read_text() + "<<<<<<< HEAD\n"
+    shared.write_text(text)
+
+    assert shared_journal.remove_private(memory) == shared_journal.take_back_words(memory) == 0
+
+    assert shared.read_text() == text
+
+
+def test_only_the_users_own_quotations_that_are_not_released_are_taken_back(
+    memory: Memory, shared: Path
+) -> None:
+    said = [
+        memory.remember(decision(what, evidence=evidence), USER)
+        for what, evidence in (
+            ("Use tabs", {RELEASED: True, QUOTATION: "tabs"}),
+            ("Use UTC", {}),
+            ("Use Kafka", {}),
+        )
+    ]
+    released, own, plain = (line(0) | {"id": record.id} for record in said if record is not None)
+    own |= {"evidence": {**QUOTED["evidence"], RELEASED: True, "when": "git push"}}
+    released |= QUOTED
+    theirs = line(1, **QUOTED)
+    before = [own, released, plain, theirs]
+    put(shared, before)
+
+    memory.settings = memory.settings._replace(share_words=True)
+    assert shared_journal.take_back_words(memory) == 0 and lines_of(shared) == before
+    memory.settings = memory.settings._replace(share_words=False)
+    assert shared_journal.take_back_words(memory) == 1
+    assert shared_journal.take_back_words(memory) == 0
+
+    bare = own | {"evidence": {"when": "git push"}}
+    assert lines_of(shared) == [bare, released, plain, theirs]
+
+
+def test_the_newest_records_of_others_are_read_first_and_the_rest_by_later_calls(
+    memory: Memory, shared: Path
+) -> None:
+    put(shared, [line(n, f"Rule {n}") for n in range(5)])
+
+    taken = [shared_journal.import_new(memory, most=2)]
+    first = {record.what for record in memory.find_records("1")}
+    taken += [shared_journal.import_new(memory, most=2) for _ in range(3)]
+
+    assert taken == [2, 2, 1, 0] and first == {"Rule 3", "Rule 4"}
+    assert len(memory.find_records("1")) == 5
+
+
+def test_records_of_others_are_not_read_without_sharing_or_while_writing_is_off(
+    memory: Memory, shared: Path
+) -> None:
+    put(shared, [line(1)])
+    assert memory.project is not None
+
+    memory.settings = memory.settings._replace(writes=False)
+    assert shared_journal.import_new(memory) == 0
+    memory.settings = memory.settings._replace(writes=True)
+    switch.turn(memory.settings.home, memory.project.id, False)
+    assert shared_journal.import_new(memory) == 0
+    switch.turn(memory.settings.home, memory.project.id, True)
+    assert shared_journal.import_new(memory) == 1
+
+    # A branch without the file takes nothing away.
+    shared.unlink()
+    assert shared_journal.import_new(memory) == 0 and len(memory.find_records("1")) == 1
+
+
+def test_records_of_others_are_counted_by_author_and_dropped_together(
+    memory: Memory, shared: Path
+) -> None:
+    assert shared_journal.count(memory) == {} and shared_journal.of_project(memory) is None
+    authors = ("dan", "cho", "bob", "bob", "")
+    put(shared, [line(n, f"Rule {n}", author=name) for n, name in enumerate(authors)])
+    with shared.open("a") as stream:
+        stream.write("half a li\n")
+
+    assert shared_journal.import_new(memory) == 5
+
+    counted = list(shared_journal.count(memory).items())
+    assert counted == [("bob", 2), ("", 1), ("cho", 1), ("dan", 1)]
+    found = database(memory)
+    assert shared_journal.unreadable(found, str(shared)) == 1
+    assert shared_journal.unreadable(found, str(shared.parent)) == 0
+    assert shared_journal.of_project(memory) is found
+    assert shared_journal.drop_all(memory) == 5
+    assert shared_journal.count(memory) == {} and memory.find_records("1") == []
+    assert shared_journal.drop_all(memory) == 0
