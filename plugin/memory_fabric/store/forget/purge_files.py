@@ -135,7 +135,8 @@ def memory_block(path: str) -> bytes:
 
 def is_in_user_text(path: str, sought: Sought) -> bool:
     """Return True if the user's part of a MEMORY.md file contains the text. Raises OSError."""
-    return sought.is_in(_text_of(path).encode().replace(memory_block(path), b" "))
+    contents, block = _text_of(path).encode(), memory_block(path)
+    return sought.is_in(contents.replace(block, b" ") if block else contents)
 
 
 def is_in_file(path: str, sought: Sought) -> bool:
