@@ -41,7 +41,7 @@ class Memory(BaseMemory):
 
     def __init__(self, settings: Settings, project: Project | None, *, repair: bool) -> None:
         super().__init__(settings, project, repair=repair)
-        self._stated = (settings.reads, settings.writes)
+        self._stated = (settings.reads, settings.writes, settings.notes)
         # The file stamp of config.toml when last read; the first value differs from any file's.
         self._configured: files.Stamp = (0, 0, 0)
         # Views of this memory that are limited to some domains (store.scoped_memory).
@@ -64,8 +64,9 @@ class Memory(BaseMemory):
     def follow_switches(self) -> None:
         """Apply the current `memory-fabric off` switches, which may change while a server runs."""
         here = switches.state(*self.switched_by)
-        reads, writes = self._stated[0] and here["read"], self._stated[1] and here["write"]
-        notes = self.settings.notes if here[switches.NOTES] else "off"
+        reads, writes, notes = self._stated
+        reads, writes = reads and here["read"], writes and here["write"]
+        notes = notes if here[switches.NOTES] else "off"
         self.settings = self.settings._replace(reads=reads, writes=writes, notes=notes)
 
     def follow_settings(self) -> None:
@@ -75,7 +76,7 @@ class Memory(BaseMemory):
         if stamp != self._configured:
             self._configured = stamp
             self.settings = switches.follow(self.settings, home)
-            self._stated = (self.settings.reads, self.settings.writes)
+            self._stated = (self.settings.reads, self.settings.writes, self._stated[2])
         self.follow_switches()
 
     def has_moved(self) -> bool:
