@@ -67,11 +67,18 @@ def test_new_required_commands_replace_those_of_the_rule(
         ("set -o pipefail; pytest | tail -1 && git commit", True),
         ("set -e\npytest\ngit add .\ngit commit", True),
         ("set -euo pipefail\npytest | tail -1\ngit commit", True),
+        ("set -o errexit; pytest; git commit", True),
+        ("set -e; (pytest); git commit", True),
+        ("set -e; pytest | tail -1; git commit", False),
+        ("set -e; pytest & git commit", False),
+        ("pytest |& tail -1 && git commit", False),
+        ("set -o pipefail; pytest |& tail -1 && git commit", True),
         ("set -e; pytest && echo fine; git commit", False),
         ("set -x; pytest; git commit", False),
         ("pytest\ngit commit", False),
         ("pytest && true; git commit", False),
         ("pytest || git commit", False),
+        ("make || pytest && git commit", False),
         ("pytest | tail -1 && git commit", False),
         ("pytest & git commit", False),
         ("! pytest && git commit", False),
@@ -138,6 +145,11 @@ def test_a_test_or_lint_command_is_recognised_as_a_check(first: str, *, expected
         ("rm -rf dist node_modules", ""),
         ("tee docs/notes.md < /dev/null", ""),
         ("cp a.py /tmp/a.py", ""),
+        ("touch build/x", ""),
+        ("touch src/build/x", "src/build/x"),
+        ("eslint --fix src && ruff format src", ""),
+        ("touch docs/a.md src/a.py", "src/a.py"),
+        ("ls src", ""),
     ],
 )
 def test_the_source_file_changed_by_a_command_is_detected(line: str, changed: str) -> None:
@@ -172,3 +184,40 @@ def test_a_required_command_needs_a_valid_command_and_a_condition(
 ) -> None:
     with pytest.raises(BadInput, match=named):
         stated_first(when, first)
+
+
+def test_a_condition_is_completed_by_the_commands_that_must_pass_first() -> None:
+    assert stated_first("commit", "pytest") == "commit, first pytest"
+    assert stated_first("commit, first lint", "pytest") == "commit, first pytest"
+    assert stated_first("commit", "") == "commit"
+    assert stated_first(None, "pytest") == ", first pytest"
+
+
+@pytest.mark.parametrize(
+    ("first", "line", "expected"),
+    [
+        ("pytest", "python -m pytest -q", True),
+        ("`python -m pytest`", "pytest -q", True),
+        ("pytest", "python -m mypy", False),
+        ("pytest", "pytest --collect-only", False),
+        ("pytest", "pytest -h", False),
+        ("make", "make -n check", False),
+        ("make check", "make check", True),
+        ("`npm run lint`", "yarn lint", True),
+        ("`npm run lint`", "yarn test", False),
+        ("test", "python -m pytest", True),
+    ],
+)
+def test_a_required_command_counts_in_any_form_that_really_runs_it(
+    first: str, line: str, *, expected: bool
+) -> None:
+    required = required_by(f"commit, first {first}")
+    calls = calls_of(line, "/srv/app")
+
+    assert any(runs(binding, call, ()) for binding in required for call in calls) is expected
+
+
+def test_the_commands_of_a_line_keep_the_sign_behind_them() -> None:
+    signs = [(" ".join(c.words), c.after) for c in calls_of("! a && timeout 5 b; c > f", "/srv")]
+
+    assert signs == [("a", "||"), ("timeout 5 b", "&&"), ("b", ";"), ("", "&&"), ("c", "")]

@@ -40,7 +40,8 @@ def is_gate(calls: Sequence[Call], at: int, end: int) -> bool:
     if end == len(calls) and signs[-1:] and signs[-1] in ("", *_ENDS):
         signs.pop()
     piped = len(list(takewhile(PIPES.__contains__, signs)))
-    if calls[at].after == shell.SUBSTITUTED or (piped and "pipefail" not in sets):
+    may_not_run = at > 0 and calls[at - 1].after == "||"
+    if may_not_run or calls[at].after == shell.SUBSTITUTED or (piped and "pipefail" not in sets):
         return False
     is_over = exits and piped < len(signs) and signs[piped] in _ENDS
     return is_over or all(sign in ("&&", *PIPES) for sign in signs[piped:])
