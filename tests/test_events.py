@@ -162,6 +162,66 @@ def test_prompts_written_by_the_client_are_distinguished_from_typed_prompts() ->
     assert not events.is_machine_turn(of("UserPromptSubmit", prompt="what is <task-notification>?"))
 
 
+@pytest.mark.parametrize(
+    ("text", "is_machine"),
+    [
+        ("<tick>", True),
+        (" \n<TICK> 3", True),
+        ("<tick a='b'>", True),
+        ("<ticker>", False),
+        ("<command-name>/x</command-name>", True),
+        ("<commander>", False),
+        ("<", False),
+        ("", False),
+        ("Another Claude session sent a message: hello", True),
+        ("He said: another Claude session sent a message", False),
+    ],
+)
+def test_a_text_that_begins_with_a_tag_of_the_client_is_not_typed(
+    text: str, is_machine: bool
+) -> None:
+    assert events.is_machine_text(text) is is_machine
+    assert events.is_machine_turn(of("UserPromptSubmit", prompt=text)) is is_machine
+
+
+@pytest.mark.parametrize(
+    ("source", "is_machine"), [("", False), ("user", False), ("sdk", False), ("cron", True)]
+)
+def test_a_prompt_from_an_automatic_source_is_not_typed(source: str, is_machine: bool) -> None:
+    assert events.is_machine_turn(of("UserPromptSubmit", prompt="x", source=source)) is is_machine
+
+
+def test_answers_of_the_user_are_divided_into_chosen_labels_and_typed_texts() -> None:
+    labels = [{"label": "Redis"}, {"label": "Redis, with TLS"}, {"label": ""}]
+    asked = {
+        "questions": [{"question": "Which?", "options": labels}],
+        "answers": {"Which?": "Redis, with TLS, Redis, and a backup", "Free?": "only at night"},
+        "annotations": {"Which?": {"notes": "soon"}, "Free?": {"notes": ""}},
+        "response": "thanks",
+    }
+
+    assert events.answers_in(asked) == (
+        ["Redis, with TLS", "Redis"],
+        ["and a backup", "only at night", "soon", "thanks"],
+    )
+    assert events.answers_in({"answers": {"Free?": "at night"}}) == (["at night"], [])
+    assert events.answers_in({"answers": ["x"], "questions": "x"}) == ([], [])
+    assert events.answers_in("words") == ([], [])
+
+
+def test_the_prompts_that_the_assistant_scheduled_are_read_from_an_event() -> None:
+    crons = [{"prompt": "check the build"}, "noise", {"prompt": 3}]
+
+    assert events.scheduled_prompts(of("Stop", session_crons=crons)) == ["check the build", ""]
+    assert events.scheduled_prompts(of("Stop")) == []
+    assert events.scheduled_prompts(of("Stop", session_crons=3)) == []
+
+
+def test_only_true_says_that_a_turn_goes_on_because_of_a_stop_hook() -> None:
+    assert events.stop_active(of("Stop", stop_hook_active=True))
+    assert not events.stop_active(of("Stop", stop_hook_active=1))
+
+
 def test_the_mcp_server_of_a_tool_is_empty_if_the_tool_is_built_in() -> None:
     folder = Path(__file__).parent / "events/variants"
     ours = parse_event((folder / "PostToolUse.mcp_recall.json").read_bytes())

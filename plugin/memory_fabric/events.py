@@ -167,5 +167,5 @@ def _text(table: Mapping[str, Any], key: str) -> str:
 
 def _objects(table: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
     value = table.get(key)
-    values = value.values() if isinstance(value, dict) else value
-    return [item for item in values if isinstance(item, dict)] if values else []
+    values = value if isinstance(value, list) else value.values() if isinstance(value, dict) else ()
+    return [item for item in values if isinstance(item, dict)]
