@@ -213,12 +213,13 @@ def _kind_of(failure: str) -> str:
 def _make_mark(name: str, places: Sequence[str], flags: int) -> bool | None:
     """Create a mark; return False if it exists already, None if no folder is writable."""
     for folder in _mark_folders(places):
+        path = os.path.join(folder, name)
         try:
             files.make_folder(folder)
-            os.close(os.open(os.path.join(folder, name), flags, 0o600))
-        except FileExistsError:
-            return False
+            os.close(os.open(path, flags, 0o600))
         except OSError:
+            if os.path.lexists(path):
+                return False
             continue  # this folder is not writable; try the next folder
         return True
     return None
