@@ -228,14 +228,9 @@ class Transaction:
     def _begin(self, connection: sqlite3.Connection) -> None:
         """Acquire the write lock within the event's time limit or, if `prioritized`, by polling."""
         if not self.database.prioritized:
-            limit, began = deadline.current(), time.monotonic()
-            limit.check("a change")
+            deadline.current().check("a change")
             self.database.wait_within_limits()
-            try:
-                connection.execute("BEGIN IMMEDIATE")
-            except sqlite3.OperationalError:
-                limit.lock_s -= time.monotonic() - began
-                raise
+            connection.execute("BEGIN IMMEDIATE")
             return
         # Only BEGIN polls. COMMIT needs the timeout: without a write-ahead log, it awaits readers.
         (before,) = connection.execute("PRAGMA busy_timeout").fetchone()

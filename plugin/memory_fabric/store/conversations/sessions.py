@@ -43,9 +43,7 @@ def read_to(db: Database) -> dict[str, int]:
     return dict(db.rows(f"SELECT id, {offset} FROM sessions AS s"))
 
 
-def unfinished(
-    db: Database, session: str, unseen_since: str, limit: int = 2
-) -> list[tuple[str, str, str]]:
+def unfinished(db: Database, session: str, unseen_since: str, limit: int) -> list[tuple[str, ...]]:
     """Return other open sessions unseen since a time: (id, transcript, last seen), newest first."""
     is_open = "ended_at = '' AND transcript <> '' AND id <> ? AND seen_at < ?"
     query = f"SELECT id, transcript, seen_at FROM sessions WHERE {is_open} ORDER BY seen_at DESC"
