@@ -7,9 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_fabric.capture.clauses import (
+    Parts,
+    clause_around,
+    key_of,
     over_in,
     parts_of,
     reason_and_alternatives,
+    subject,
     without_lead_in,
     without_reason,
 )
@@ -120,3 +124,102 @@ def test_a_redaction_marker_does_not_end_a_clause() -> None:
     sentence = "My key is [redacted: token], always in staging"
 
     assert parts_of(sentence, len("My key is")).what == sentence
+
+
+@pytest.mark.parametrize(
+    ("sentence", "bare"),
+    [
+        ("Yes, we keep one", "we keep one"),
+        ("Yes, it is on", "it is on"),
+        ("Yes, it is", "Yes, it is"),
+        ("OK so, well, we keep it all", "we keep it all"),
+        ("ok", "ok"),
+    ],
+)
+def test_lead_in_words_stay_if_less_than_eight_characters_follow(sentence: str, bare: str) -> None:
+    assert without_lead_in(sentence) == bare
+
+
+@pytest.mark.parametrize(
+    ("sentence", "what", "why", "over"),
+    [
+        ("Use (x because y", "Use (x", "y", ()),
+        ("Use [a] (b)", "Use [a] (b)", "", ()),
+        ('Use "it because x', "Use it", "x", ()),
+        ("Use tabs because", "Use tabs", "", ()),
+        ("Use Redis instead of Kafka.", "Use Redis instead of Kafka", "", ("Kafka",)),
+        ("We decided to keep it", "We decided to keep it", "", ()),
+        ("Use it because a is b, but we know", "Use it", "a is b", ()),
+        ("Use it because a is b, but we fixed it", "Use it", "a is b, but we fixed it", ()),
+        ("A; b c d e; f g", "A; b c d e", "", ()),
+    ],
+)
+def test_a_clause_ends_before_its_reason_and_keeps_paired_brackets(
+    sentence: str, what: str, why: str, over: tuple[str, ...]
+) -> None:
+    assert parts_of(sentence, 3) == Parts(what.removesuffix("; f g"), why, over)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("Because it is slow, use Redis.", "it is slow"),
+        ("Since x, use y", ""),
+        ("First. Because of it", "of it"),
+        ("It was slow and broken, so we use Redis", "It was slow and broken"),
+        ("It was slo, so we use Redis", ""),
+        ("OK, so it was slow here, so we use Redis", "it was slow here"),
+        ("Use tabs because diffs shrink. Use pnpm because npm hoists.", "diffs shrink"),
+        ("Use it unless broken because old", ""),
+    ],
+)
+def test_the_first_reason_counts_and_an_exception_has_none(text: str, why: str) -> None:
+    assert reason_and_alternatives(text)[0] == why
+
+
+@pytest.mark.parametrize(
+    ("clause", "over"),
+    [
+        ("use x instead of y", ()),
+        ("use xx instead of yy and zz, aa, bb, cc", ("yy", "zz")),
+        ("use it instead of yy and yy", ("yy",)),
+        ("instead of " + "ab " * 8, (("ab " * 8).strip(),)),
+        ("instead of " + "ab " * 9, ()),
+        ("instead of go", ("go",)),
+        ("instead of me", ()),
+        ("don't use npm anymore", ("npm",)),
+        ("dropped npm in favor of pnpm", ("npm",)),
+    ],
+)
+def test_a_rejected_alternative_has_two_letters_and_at_most_eight_words(
+    clause: str, over: tuple[str, ...]
+) -> None:
+    assert over_in(clause)[:2] == over
+
+
+def test_at_most_four_alternatives_of_a_text_are_kept() -> None:
+    text = "Use tabs instead of aa or bb. Use pnpm instead of cc or dd. Use git instead of ee."
+
+    assert reason_and_alternatives(text)[1] == ("aa", "bb", "cc", "dd")
+
+
+def test_the_clause_around_a_name_ends_at_sentences_and_reasons() -> None:
+    text = "One. Two three; four because five"
+
+    assert clause_around(text, 9, 14) == "Two three"
+    assert clause_around(text, 16, 20) == " four "
+    assert clause_around("x" * 500 + "yy" + "z" * 500, 500, 502) == "x" * 400 + "yy" + "z" * 400
+
+
+def test_names_of_a_technology_share_a_key_and_its_versions_do_not() -> None:
+    names = ["Postgres 16", "postgresql", "Redis 6.2", "16", "cursor pagination", "Foo 1 2"]
+
+    assert [key_of(name) for name in names] == [
+        "postgresql16",
+        "postgresql",
+        "redis6.2",
+        "16",
+        "cursorpagination",
+        "foo12",
+    ]
+    assert subject("Use Redis for the sessions in the repo, redis") == ["redi", "session"]

@@ -10,6 +10,7 @@ from memory_fabric.capture.command_output import (
     MAX_LINE_CHARS,
     MAX_TAIL_CHARS,
     is_no_failure,
+    is_specific,
     outcome,
     pasted_error,
     signature,
@@ -162,3 +163,64 @@ def test_any_output_is_parsed_in_linear_time(unit: str) -> None:
 
     assert growth(longer_lines, MAX_LINE_CHARS // TIMES) < LIMIT
     assert growth(more_lines, (MAX_HEAD_CHARS + MAX_TAIL_CHARS) // TIMES) < LIMIT
+
+
+@pytest.mark.parametrize(
+    ("line", "specific"),
+    [
+        ("cart total", False),
+        ("ledger invoice", True),
+        ("ledger", False),
+        ("ledger 'x y'", True),
+        ("ledger E0382", True),
+        ("ledger 404", True),
+        ("ledger 304", False),
+        ("ledger 12", False),
+        ("ledger a.py", True),
+        ("ledger:12", True),
+        ("ledger (3,4)", True),
+        ("a ledger", False),
+        ("é ü", True),
+        ("表", False),
+    ],
+)
+def test_a_line_is_specific_with_two_words_of_its_own_or_one_and_a_name(
+    line: str, specific: bool
+) -> None:
+    assert is_specific(line) is specific
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        ("x" * 285 + "has been denied", True),
+        ("x" * 286 + "has been denied", False),
+        ("x" * 279 + "interrupted by user", True),
+        ("x" * 282 + "interrupted by user", False),
+        ("x" * 1977 + "Command timed out after", True),
+        ("x" * 1978 + "Command timed out after", False),
+        ("Exit code 124", True),
+        ("  Error:  Exit code 255\nx", True),
+        ("Exit code 1 130", False),
+        ("Exit code 0", False),
+        ("Exit code", False),
+    ],
+)
+def test_signs_of_an_interrupted_call_count_only_at_the_start_of_an_output(
+    output: str, expected: bool
+) -> None:
+    assert is_no_failure(output) is expected
+
+
+def test_only_the_beginning_and_the_end_of_a_long_output_are_judged() -> None:
+    half = "x\n" * (MAX_HEAD_CHARS // 2)
+
+    assert outcome(f"{half}1 failed\n{half}") is None
+    assert outcome(f"1 failed\n{half}{half}") is False
+    assert outcome(f"{half}{half}1 failed") is False
+    assert len(telling_line("error: " + "y z " * 1000)) <= MAX_LINE_CHARS
+
+
+def test_a_line_of_only_a_label_is_replaced_by_the_message_below_it() -> None:
+    assert telling_line("error:\n\nthe thing broke") == "the thing broke"
+    assert telling_line("Error:") == "Error:"

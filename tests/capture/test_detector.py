@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_fabric.capture.cues import ENOUGH, cues, forms, may_hear
+from memory_fabric.capture.cues import (
+    ENOUGH,
+    HEAD_CHARS,
+    TAIL_CHARS,
+    cues,
+    forms,
+    may_hear,
+    typed_ends,
+)
 from memory_fabric.capture.prompts import Heard, heard, said_again
 
 
@@ -194,3 +202,62 @@ def test_a_sentence_with_a_secret_is_not_detected() -> None:
 
     assert heard(said.format("the other account")) is not None
     assert heard(said.format(2 * ("Kol1" + "bri") + "!")) is None
+
+
+@pytest.mark.parametrize(
+    ("prompt", "answers"),
+    [
+        ("1. two\n2. three", "1. two 2. three"),
+        ("1) two\n2) three", "1) two 2) three"),
+        ("Fine ok you.\n1. two\n2. three", "1. two 2. three"),
+        ("Fine ok you all.\n1. two\n2. three", ""),
+        ("My answers to those:\n1. two\n2. three", "1. two 2. three"),
+        ("1. two\n2. three\nnote it", "1. two 2. three"),
+        ("1. two\n2. three\na b\nc d", ""),
+        ("1. two\n2. " + "x" * 197, "1. two 2. " + "x" * 197),
+        ("1. two\n2. " + "x" * 198, ""),
+        ("1. two\n3. three", ""),
+        ("1. two", ""),
+    ],
+)
+def test_numbered_answers_are_few_short_and_follow_a_short_introduction(
+    prompt: str, answers: str
+) -> None:
+    assert heard(prompt) == (Heard("choice", answers) if answers else None)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "sentence"),
+    [
+        ("Never use tabs?", ""),
+        ("Should we never use tabs", ""),
+        ("Why did you never test it?", "Why did you never test it?"),
+        ("Never use tabs. Always use spaces from now on.", "Always use spaces from now on."),
+        ("Never use [redacted: token] tabs", ""),
+    ],
+)
+def test_a_question_or_a_redacted_sentence_is_weaker_than_a_statement(
+    prompt: str, sentence: str
+) -> None:
+    found = heard(prompt)
+
+    assert (found.sentence if found else "") == sentence
+
+
+def test_the_beginning_and_the_end_of_a_long_prompt_are_read() -> None:
+    whole = "a" * HEAD_CHARS + "c" * TAIL_CHARS
+
+    assert typed_ends(whole) == whole
+    assert typed_ends(whole.replace("ac", "abc")) == "a" * HEAD_CHARS + "\n\n" + "c" * TAIL_CHARS
+
+
+def test_a_habit_needs_the_same_kind_of_cue_and_most_of_its_words() -> None:
+    earlier = [
+        "never use tabs here",
+        "never use tabs",
+        "never",
+        "Never use spaces or tabs or anything else here",
+    ]
+
+    assert said_again("Never use tabs", earlier) == 2
+    assert said_again("tabs tabs", ["tabs"]) == said_again("Never use tabs", []) == 0

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_fabric.capture.extract import extract
+from memory_fabric.capture.extract import chosen, extract
 from memory_fabric.capture.mentions import MAX_NAME_BYTES
 from memory_fabric.models import ENTITY_TYPES
 
@@ -254,3 +254,68 @@ def test_words_of_relations_in_any_order_relate_only_what_is_named(words: list[s
     entities, relations = extract(" ".join(words))
     names = {entity.name for entity in entities}
     assert all({r.source, r.target} <= names and r.source != r.target for r in relations)
+
+
+@pytest.mark.parametrize(
+    ("text", "relations"),
+    [
+        ("If Celery uses Redis, stop", []),
+        ("If so, Celery uses Redis", [("Celery", "uses", "Redis")]),
+        ("Maybe Celery uses Redis", []),
+        ("Celery uses Redis" + " x" * 149 + "?", []),
+        ("Celery uses Redis" + " x" * 150 + "?", [("Celery", "uses", "Redis")]),
+        ("We moved it from Redis to Kafka", [("Kafka", "replaces", "Redis")]),
+        ("from Redis to Kafka", []),
+        ("swap Redis with Kafka", [("Kafka", "replaces", "Redis")]),
+        ("Redis with Kafka", []),
+        ("use Redis, not Kafka", [("Redis", "chose_over", "Kafka")]),
+        ("Redis, not Kafka", []),
+        ("use Redis over Kafka", [("Redis", "chose_over", "Kafka")]),
+        ("Redis over Kafka", []),
+        ("Redis for Kafka", [("Redis", "used_for", "Kafka")]),
+        ("api-designer for Redis", []),
+        ("Redis is used by Celery and Kafka", [("Celery", "uses", "Redis")]),
+        ("please use the cart table", []),
+        ("checkouts use the cart table", [("checkouts", "uses", "cart-table")]),
+        ("Our importer recommends waiting", []),
+        ("The importer uses hourly jobs", [("importer", "uses", "hourly-jobs")]),
+        ("The importer uses really", []),
+        ("the code uses an app", [("code", "uses", "app")]),
+        ("use spaces instead of tabs", [("spaces", "chose_over", "tabs")]),
+        ("use spaces over quickly", []),
+        ("Redis uses Redis", []),
+        ("Celery uses Redis and Celery", [("Celery", "uses", "Redis")]),
+        ("Celery uses Redis, Kafka and NATS",
+         [("Celery", "uses", "Redis"), ("Celery", "uses", "Kafka"), ("Celery", "uses", "NATS")]),
+    ],
+)  # fmt: skip
+def test_a_relation_depends_on_the_words_before_between_and_after_its_names(
+    text: str, relations: list[tuple[str, str, str]]
+) -> None:
+    assert related(text) == relations
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Use Redis", "Redis"),
+        ("Use the fast new Redis", "Redis"),
+        ("Use the very fast new Redis", ""),
+        ("Use Redis images", ""),
+        ("Use Redis server", "Redis"),
+        ("Use Redis server images", ""),
+        ("Use Redis 7", "Redis"),
+        ("Use `Redis` now", "Redis"),
+        ("Use Redis?", ""),
+        ("Use Redis-based pages", ""),
+        ("Never use Redis", ""),
+        ("Switch to Redis", "Redis"),
+        ("Drop Kafka and switch to Redis", "Redis"),
+        ("Use Kafka, then Redis", "Kafka"),
+        ("Redis is here", ""),
+    ],
+)
+def test_a_chosen_name_is_the_object_of_a_verb_with_few_words_in_between(
+    text: str, name: str
+) -> None:
+    assert chosen(text, ["Redis", "Kafka"]) == name

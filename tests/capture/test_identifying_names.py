@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.capture.people import for_everybody
+from memory_fabric.capture.people import for_everybody, of_person, without_names
 from memory_fabric.errors import BadInput
 from memory_fabric.models import Entity, Provenance, Record, Relation
 from memory_fabric.store.memory import Memory
@@ -289,3 +289,55 @@ def test_making_a_record_global_removes_identifying_entities_and_relations(memor
 
     assert [entity.name for entity in found.entities] == ["Redis"]
     assert found.relations == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "cleaned", "unsure"),
+    [
+        ("Ask Bob Smith and Ann Lee", "Ask someone and someone", []),
+        ("Visit New York office", "Visit a place office", []),
+        ("Go to Berlin and Paris", "Go to a place and a place", []),
+        ("user bsmith runs it", "user someone runs it", []),
+        ("user admin runs it", "user admin runs it", []),
+        ("Redis Ltd pays", "Redis Ltd pays", []),
+        ("Run Zephyr Quux now", "Run Zephyr Quux now", ["Zephyr Quux"]),
+        ("Redis Zephyr is fine", "Redis Zephyr is fine", []),
+        ("Bob's and Ann’s script", "someone's and someone’s script", []),
+        ("Zorblax said so", "someone said so", []),
+        ("Zorblax runs it", "Zorblax runs it", ["Zorblax"]),
+        ("Mark it now", "Mark it now", []),
+        ("Mark Zorblax pays", "someone pays", []),
+        ("Use the Foo-Bar header", "Use the Foo-Bar header", []),
+        ("Use Jean-Zorblax here", "Use someone here", []),
+        ("Ask our client Zorblax", "Ask our client company", []),
+        ("Jan van Zorblax pays", "someone pays", []),
+        ("Zorblax & Quux pay", "Zorblax & Quux pay", ["Zorblax", "Quux"]),
+        ("Our London office", "Our place office", []),
+    ],
+)
+def test_each_name_in_a_text_is_replaced_or_listed_as_unsure(
+    text: str, cleaned: str, unsure: list[str]
+) -> None:
+    assert without_names(text) == (cleaned, unsure)
+
+
+@pytest.mark.parametrize(
+    ("text", "guessed", "found"),
+    [
+        ("I work for Contoso in Berlin", (), [("Contoso", "organisation")]),
+        ("I work for Paris", (), [("Paris", "place")]),
+        ("My goal is to ship the beta in March", (), [("ship the beta", "goal")]),
+        ("My goal is fame", (), []),
+        ("My manager is Bob Smith", (), [("Bob Smith", "person")]),
+        ("I work for Contoso", (("Contoso", "technology"),), [("Contoso", "organisation")]),
+        ("I use Zed daily", (("Zed", "technology"),), [("Zed", "technology")]),
+        ("I like Zed", (("Zed", "technology"), ("Zap", "component")), [("Zap", "component")]),
+        ("I like Redis", (("Redis", "technology"),), [("Redis", "technology")]),
+    ],
+)
+def test_people_and_employers_replace_wrong_guesses_of_the_extraction(
+    text: str, guessed: tuple[tuple[str, str], ...], found: list[tuple[str, str]]
+) -> None:
+    entities = of_person(text, [Entity(*one) for one in guessed])
+
+    assert [(entity.name, entity.type) for entity in entities] == found

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from memory_fabric.capture import incidents
 from memory_fabric.capture.incidents import Failure, Step, fix_of, symptom_in
 from memory_fabric.models import Record
+from memory_fabric.rules.commands import command_in
 
 PYTEST = "pytest tests/test_cart.py"
 ERROR = "Exit code 1\nE   KeyError: 'total'\n1 failed"
@@ -238,3 +239,122 @@ def test_secrets_in_a_failing_command_are_redacted_before_the_command_is_stored(
 
     assert failing and "redacted" in stored and secret not in stored
     assert len(again) == 1 and left == []
+
+
+def test_each_changed_file_is_recorded_once_and_at_most_twenty() -> None:
+    files = ["cart.py", "cart.py", *(f"f{number}.py" for number in range(30))]
+    _, (failure,) = incidents.follow([RED, *map(changed, files)])
+
+    assert failure.files == ("cart.py", *(f"f{number}.py" for number in range(19)))
+
+
+def test_a_fix_names_its_files_only_if_they_are_few() -> None:
+    _, (failure,) = incidents.follow([RED])
+    few = failure._replace(files=("a", "b", "c"), cause="the cart had no total")
+    many = few._replace(files=("a", "b", "c", "d"))
+    told, short = fix_of(few), fix_of(many)
+
+    assert told is not None and short is not None
+    start = f"The cart had no total (`{PYTEST}` failed: KeyError: 'total'"
+    assert (told.what, short.what) == (f"{start}; fixed in a, b, c)", f"{start})")
+    assert (told.type, told.outcome, told.confidence) == ("solution", "success", 0.5)
+    assert fix_of(few._replace(error="")) is None and fix_of(few._replace(cause="")) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        ("a b c d e", "a b c d x", True),
+        ("a b c d e f", "a b c d x y", False),
+        ("a b", "a b c d e", True),
+        ("a b", "c d e", False),
+        ("1 2", "1 2", False),
+        ("", "", False),
+    ],
+)
+def test_errors_are_the_same_from_four_fifths_of_the_shorter_ones_words(
+    one: str, other: str, is_same: bool
+) -> None:
+    assert incidents.is_same_error(one, other) is is_same
+
+
+def test_a_stored_failure_is_loaded_with_all_its_fields() -> None:
+    bare = incidents.from_object({"command": {"words": ["a", 1], "text": 3}, "passes": 1})
+    full = incidents.from_object(
+        {
+            "command": {"words": [], "place": "/shop"},
+            "files": ["a"],
+            "passes": True,
+            "is_over": True,
+            "error": "e",
+            "cause": "c",
+            "symptom": "s",
+        }
+    )
+
+    assert bare is not None and full is not None
+    assert bare == Failure(bare.command)
+    assert (bare.command.text, bare.command.words, bare.command.place) == ("3", ("a", "1"), "")
+    assert full == Failure(full.command, "e", ("a",), "c", "s", passes=True, is_over=True)
+    assert full.command.place == "/shop"
+    assert incidents.from_object({"command": {"words": ["a"]}, "files": "x"}) is not None
+
+
+def test_a_report_of_a_prompt_has_the_error_and_the_symptom_that_fits_it() -> None:
+    asked = "I get this:\nTypeError: cart is null\nThe upload is broken. The cart is broken."
+
+    assert incidents.report_in(asked) == {
+        "error": "TypeError: cart is null",
+        "symptom": "The cart is broken.",
+    }
+    assert incidents.report_in("Please add a list.") == {}
+    assert symptom_in("The upload is broken. The car is broken.", "car") == "The upload is broken."
+
+
+@pytest.mark.parametrize(
+    ("command", "failed", "output", "passed"),
+    [
+        (PYTEST, False, "collected", True),
+        (PYTEST, True, "3 passed", False),
+        (PYTEST, False, "1 failed", None),
+        (PYTEST, True, "Exit code 130", None),
+        (f"{PYTEST} | tail", False, "3 passed", True),
+        (f"{PYTEST} | tail", False, "1 failed", False),
+        (f"{PYTEST} | tail", False, "no summary", None),
+        (f"{PYTEST} | tail", True, "no summary", None),
+        ("npm run build | tail", False, "> tsc", True),
+        ("npm run build | tail", True, "> tsc", None),
+    ],
+)
+def test_the_status_decides_unless_a_pipe_hides_it_or_the_output_contradicts(
+    command: str, failed: bool, output: str, passed: bool | None
+) -> None:
+    step = ran(command, failed=failed, output=output)
+    found = command_in(command, "/shop")
+
+    assert found is not None
+    assert incidents.has_passed(step, found) is passed
+
+
+def test_a_repeated_failure_keeps_the_first_symptom_and_moves_to_the_end() -> None:
+    asked = [Step(asked="The cart is broken."), Step(asked="The list is broken.")]
+    other = ran("mypy .", failed=True, output="a.py:1: error: name is missing in it")
+    _, failing = incidents.follow([asked[0], RED, asked[1], other, RED])
+
+    assert [failure.command.text for failure in failing] == ["mypy .", PYTEST]
+    assert [failure.symptom for failure in failing] == [
+        "The list is broken.",
+        "The cart is broken.",
+    ]
+
+
+def test_a_new_failure_ends_the_search_for_the_cause_of_a_solved_one() -> None:
+    words = said("The root cause was that the cart had no total.")
+    other = ran("mypy .", failed=True, output="a.py:1: error: name is missing in it")
+    solved = [RED, changed(), GREEN]
+
+    (found,), (still,) = incidents.follow([*solved, other, words])
+    (again,), _ = incidents.follow([words], [], incidents.follow(solved)[0])
+
+    assert (found.cause, bool(still.cause)) == ("", True)
+    assert again.cause == "The root cause was that the cart had no total"

@@ -132,3 +132,169 @@ def test_the_marker_of_redacted_private_text_is_removed_from_sentences() -> None
     assert [s.text for s in segments("[redacted: private] Always format before a commit.")] == [
         "Always format before a commit."
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("ab", []),
+        ("abc", ["abc"]),
+        ("x" * MAX_SENTENCE_CHARS, ["x" * MAX_SENTENCE_CHARS]),
+        ("x" * (MAX_SENTENCE_CHARS + 1), []),
+        (f"{'a' * 55}\nNext line", [f"{'a' * 55} Next line"]),
+        (f"{'a' * 54}\nNext line", ["a" * 54, "Next line"]),
+        (f"{'a' * 30}\nnext", [f"{'a' * 30} next"]),
+        (f"{'a' * 29}\nnext", ["a" * 29, "next"]),
+        (f"{'a' * 40}:\nnext", [f"{'a' * 40}:", "next"]),
+        (f"{'a' * 40}.\nnext", [f"{'a' * 40}.", "next"]),
+        ("one,\nTwo", ["one, Two"]),
+        ("one (\nTwo", ["one ( Two"]),
+        ("red and\nBlue", ["red and Blue"]),
+        ("red or\nBlue", ["red or Blue"]),
+        ("[x] done task", ["done task"]),
+        ("[ ] open task", ["open task"]),
+        ("✅ all of it", ["all of it"]),
+        ("「quoted」 it", ["「quoted」 it"]),
+        ("#no heading", ["#no heading"]),
+        ("1. first item\n2) second item", ["first item", "second item"]),
+        ("a) third item\n(b) fourth item", ["third item", "fourth item"]),
+        ("iv. fifth", ["iv.", "fifth"]),
+        ("10000. sixth", ["10000.", "sixth"]),
+        ("Wait... go on", ["Wait... go on"]),
+        ("Wait... Go on", ["Wait...", "Go on"]),
+        ("Really?! Yes.", ["Really?!", "Yes."]),
+        ("It is (fine). Next", ["It is (fine).", "Next"]),
+        ("Use a. Then b.", ["Use a.", "Then b."]),
+        ("a <!-- b --> text <!-- c --> more", ["text", "more"]),
+        ("text <!-- never closed", ["text"]),
+        ("`<private>` is a tag here", ["`private` is a tag here"]),
+        ("-a line\n+b line\nprose stays", ["prose stays"]),
+        ("+  x one\n+y two\nz three\nw four", ["z three", "w four"]),
+        ("+y two\nz three\nw four", ["+y two", "z three", "w four"]),
+        ("diff --git a b\n-old\n+new\ntext", ["text"]),
+        ("src/a.ts(3,4): oops", []),
+        ("see a.py:12 there now", ["see a.py:12 there now"]),
+        ("note file.txt:3 - message", ["note"]),
+        ("```\ncode\n```js\nmore\n```\nafter it", ["after it"]),
+        ("~~~\n```\n~~~\nafter it", ["after it"]),
+        ("Traceback (most recent call last):\n  x\n\nafter it", ["after it"]),
+    ],
+)  # fmt: skip
+def test_sentences_end_where_lines_marks_and_limits_end_them(
+    text: str, sentences: list[str]
+) -> None:
+    assert said(text) == sentences
+
+
+@pytest.mark.parametrize(
+    ("text", "heading", "bullet"),
+    [
+        ("# Heading:\ntext here", "heading", False),
+        ("**Bold title:**\ntext here", "bold title", False),
+        (f"**{'a' * 56}**\ntext here", "a" * 56, False),
+        ("- item\n  text here", "", True),
+        ("- item\n\n  text here", "", True),
+        ("- item\n\ntext here", "", False),
+        ("- item\n# Heading\ntext here", "heading", False),
+    ],
+)
+def test_the_last_sentence_knows_its_heading_and_whether_it_is_in_a_list(
+    text: str, heading: str, bullet: bool
+) -> None:
+    last = segments(text)[-1]
+
+    assert (last.text, last.heading, last.bullet) == ("text here", heading, bullet)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "**Bold title.**\ntext",
+        "**Bold title!**\ntext",
+        "**one two three four five six**\ntext",
+        f"**{'a' * 57}**\ntext",
+        "**a one** and **b**\ntext",
+    ],
+)
+def test_a_bold_line_is_no_heading_if_it_is_a_sentence_or_too_long(text: str) -> None:
+    sentences = segments(text)
+
+    assert len(sentences) > 0 and {one.heading for one in sentences} == {""}
+    assert sentences[0].text.startswith(text.strip("*")[:5])
+
+
+def test_a_quotation_of_nine_words_is_removed_and_a_shorter_or_unpaired_one_kept() -> None:
+    eight = "one two three four five six seven eight"
+
+    assert said(f'He said "{eight}" here') == [f'He said "{eight}" here']
+    assert said(f'He said "{eight} nine" here') == ["He said", "here"]
+    assert said(f'He said "{eight} nine') == [f'He said "{eight} nine']
+    assert said("Call it “x y” now") == ['Call it "x y" now']
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "❯ run it",
+        "at foo (a.js:1)",
+        "index abc: x",
+        "INFO started it",
+        "[info] started it",
+        "warning: careful now",
+        "[12:34:56:78] hi there",
+        "foo => {",
+        "done },",
+        "from a import b.c",
+        "return it (now)",
+        "a{}[]<>= b",
+        "<b>bold text</b>",
+    ],
+)
+def test_lines_of_code_and_logs_yield_no_sentences(line: str) -> None:
+    assert said(line) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "$5 is a lot",
+        "at least one of them",
+        "at the office",
+        "index it well",
+        "error handling is done",
+        "Info for you all",
+        "12345678 is a number",
+        "call 12345678:9 now",
+        "import x from y",
+        "import the rows.",
+        "class of them",
+        "`a{}[]`<>=",
+        "a/b/c/d is one",
+    ],
+)
+def test_prose_that_resembles_code_or_logs_is_kept(line: str) -> None:
+    assert said(line) == [line]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "asks"),
+    [
+        ("do they go", True),
+        ("do it", False),
+        ("have you seen it", True),
+        ("have it", False),
+        ("what is it", True),
+        ("what happened", False),
+        ("what we do", False),
+        ("why i ask", False),
+        ("who knows", True),
+        ("how matters", False),
+        ("should it be", True),
+        ("should be it", False),
+        ("ok (right?)", True),
+        ("so, agreed!", True),
+        ("", False),
+    ],
+)
+def test_the_first_two_words_decide_whether_a_sentence_asks(sentence: str, asks: bool) -> None:
+    assert is_question(sentence) is asks

@@ -214,3 +214,16 @@ def test_a_remember_request_is_recognised_only_at_the_start_of_a_prompt() -> Non
 
     assert stated(f"{advice} Go on.") != []
     assert stated(f"You did well. {advice}") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("Please remember that the key lives in Vault", "The key lives in Vault"),
+        ("Remember that it lives in Vault", ""),
+        ("Remember that this project lives in Vault", "This project lives in Vault"),
+        ("请记住：部署使用 fly.io。", "部署使用 fly.io"),
+    ],
+)
+def test_a_statement_must_name_its_subject(text: str, kept: str) -> None:
+    assert [statement.text for statement in stated(text)] == ([kept] if kept else [])

@@ -6,7 +6,9 @@ import pytest
 
 from linear import LIMIT, TIMES, growth
 from memory_fabric.capture.stated_causes import (
+    MAX_CAUSE_CHARS,
     MAX_READ_CHARS,
+    account,
     admits_failure,
     cause_in,
     sentences_in,
@@ -98,3 +100,60 @@ def test_any_answer_is_parsed_in_linear_time(unit: str) -> None:
             admits_failure(said)
 
     assert growth(parse, MAX_READ_CHARS // TIMES) < LIMIT
+
+
+@pytest.mark.parametrize(
+    ("said", "cause"),
+    [
+        ("The cause was cart totl", "The cause was cart totl"),
+        ("The cause was a cart", ""),
+        ("原因是购物车没有", "原因是购物车没有"),
+        ("原因是购物车", ""),
+        ("The cause was the cart total. The root cause was the missing tag.",
+         "The root cause was the missing tag"),
+        ("| The cause was the cart total |", ""),
+    ],
+)  # fmt: skip
+def test_a_cause_needs_enough_words_and_the_root_cause_comes_first(said: str, cause: str) -> None:
+    assert cause_in(said) == cause
+
+
+def test_a_cause_is_kept_up_to_the_maximum_length() -> None:
+    longest = "The cause was the missing cart total ".ljust(MAX_CAUSE_CHARS, "z")
+
+    assert cause_in(longest) == longest
+    assert cause_in(f"{longest}z") == ""
+
+
+@pytest.mark.parametrize(
+    ("said", "admits"),
+    [
+        ("It still fails. Let me look.", True),
+        ("Done. Here:", None),
+        ("It works. Let me look at it.", None),
+        ("Let me look. It works.", False),
+    ],
+)
+def test_only_the_last_sentence_of_an_answer_counts_as_its_plan(
+    said: str, admits: bool | None
+) -> None:
+    assert admits_failure(said) is admits
+
+
+def test_tables_marks_and_the_beginning_of_a_long_answer_yield_no_sentences() -> None:
+    said = "- **One**. Two!\n| t |\n  | u |\n✅ Three… four\n> five#"
+
+    assert list(sentences_in(said)) == ["One.", "Two!", "Three… four", "five"]
+    assert list(sentences_in("First. " + "x" * MAX_READ_CHARS)) == ["x" * MAX_READ_CHARS]
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("a\n~~~\nb\n~~~\nc", "a\nc"),
+        ("  ```\nb\n```\nc", "c"),
+        ("- **Noted fix**: x\nDropped : z\nnoted so far: y", "noted so far: y"),
+    ],
+)
+def test_the_account_of_an_answer_has_no_code_and_no_notes(said: str, kept: str) -> None:
+    assert account(said) == kept

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_fabric.capture.statement import statement
+from memory_fabric.capture.statement import stated_type, statement
 from memory_fabric.models import RECORD_TYPES, TYPE_ALIASES
 
 
@@ -120,3 +120,52 @@ def test_a_record_of_any_text_has_that_text_unchanged(text: str) -> None:
     assert record.what == text
     assert record.type in RECORD_TYPES
     assert 0.9 <= record.confidence <= 0.95
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "outcome", "entities"),
+    [
+        ("Offset pagination failed at 1M rows", "antipattern", "failed",
+         [("offset-pagination", "antipattern")]),
+        ("Redis failed for sessions", "antipattern", "failed", [("Redis", "technology")]),
+        ("The edge caching failed", "problem", "neutral", []),
+        ("We use Redis", "decision", "neutral", [("Redis", "technology")]),
+    ],
+)  # fmt: skip
+def test_only_a_failed_pattern_or_technology_makes_an_antipattern(
+    text: str, kind: str, outcome: str, entities: list[tuple[str, str]]
+) -> None:
+    record = statement(text)
+
+    assert (record.type, record.outcome) == (kind, outcome)
+    assert [(entity.name, entity.type) for entity in record.entities] == entities
+
+
+def test_an_explicit_antipattern_names_what_failed_but_has_no_outcome_of_its_own() -> None:
+    record = statement("Nightly polling caused lag in Kafka", type="antipattern")
+
+    assert (record.type, record.outcome) == ("antipattern", "neutral")
+    assert ("nightly-polling", "antipattern") in [(e.name, e.type) for e in record.entities]
+    assert ("Kafka", "technology") in [(e.name, e.type) for e in record.entities]
+
+
+def test_a_note_of_low_confidence_is_never_generalizable() -> None:
+    text = "Use Redis for caching because it persists"
+
+    assert (statement(text, base=0.6).confidence, statement(text, base=0.6).generalizable) == (
+        0.65,
+        False,
+    )
+    assert statement(text, base=0.75).generalizable
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Is it so？", "question"),
+        ("We prefer and decided on Redis", "preference"),
+        ("We decided, as I prefer tabs", "decision"),
+    ],
+)
+def test_the_first_word_of_a_text_decides_its_type(text: str, kind: str) -> None:
+    assert stated_type(text) == kind

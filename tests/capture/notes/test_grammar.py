@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 
 from memory_fabric import patterns
 from memory_fabric.capture.notes import grammar
-from memory_fabric.capture.notes.grammar import MAX_NOTE_CHARS, Note, Parsed, parse
+from memory_fabric.capture.notes.grammar import (
+    MAX_LINE_CHARS,
+    MAX_NOTE_CHARS,
+    Note,
+    Parsed,
+    parse,
+    without_notes,
+)
 from memory_fabric.models import NOTE_KINDS, RECORD_TYPES
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE
 
@@ -427,3 +434,66 @@ def test_every_kind_of_note_has_a_record_type_and_is_documented() -> None:
 
     assert meaning.strip().split(", ") == list(NOTE_KINDS)
     assert set(NOTE_KINDS.values()) <= RECORD_TYPES
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ("A is\n    b c\n    d e", Note("rule", "A is b c d e")),
+        ("A is\n b c", Note("rule", "A is")),
+        ("A is\n  b c", Note("rule", "A is b c")),
+        ("A is.\n    b c", Note("rule", "A is.")),
+        ("A (is.)\n    b", Note("rule", "A (is.)")),
+        ("A is)\n    b c", Note("rule", "A is) b c")),
+        ("A is\n    - b c", Note("rule", "A is")),
+        ("A is B; ", Note("rule", "A is B")),
+        ("A is B. From: [1630ad9a] x", Note("rule", "A is B.", candidate="1630ad9a")),
+        ('A. From: "x y" (this) z', Note("rule", "A.", quotation="x y")),
+        ("A. From: x", Note("rule", "A.", quotation="x")),
+        ('A. Why: "it (is" b', Note("rule", "A.", why='"it (is" b')),
+        ("A. Why: B Why: C", Note("rule", "A.", why="B Why: C")),
+        (
+            'A. Why: x When: "git" First: y',
+            Note("rule", "A.", why="x", when='"git", first y'),
+        ),
+        ('A. Instead of: "x" and "y"', Note("rule", "A.", instead_of='"x" and "y"')),
+        ("A. For: me, please", Note("rule", "A.")),
+        ('A is B. From: "a\nb\n\nc"', Note("rule", "A is B.")),
+    ],
+)
+def test_the_fields_of_a_note_end_at_the_next_field_or_line(text: str, note: Note) -> None:
+    assert parse(f"Noted rule: {text}") == Parsed((note,))
+
+
+@pytest.mark.parametrize("chars", [MAX_NOTE_CHARS + 1, MAX_LINE_CHARS, MAX_LINE_CHARS + 1])
+def test_an_overlong_note_is_reported_up_to_the_length_that_is_read(chars: int) -> None:
+    parsed = parse(f"Noted rule: {'a' * chars}\nNoted rule: A is B.")
+
+    assert parsed.too_long == (("a" * chars,) if chars <= MAX_LINE_CHARS else ())
+    assert parsed.notes == (Note("rule", "A is B."),)
+    assert parse(f"Noted rule: {'a' * MAX_NOTE_CHARS}").notes != ()
+
+
+def test_a_quotation_does_not_continue_over_another_note() -> None:
+    parsed = parse('Noted rule: A is B. From: "a\nNoted fact: C is D.')
+
+    assert parsed.notes == (Note("rule", "A is B."), Note("fact", "C is D."))
+
+
+@pytest.mark.parametrize("text", ['Dropped: ""', "Dropped: ..."])
+def test_an_empty_dropped_line_is_ignored(text: str) -> None:
+    assert parse(text) == Parsed()
+
+
+@pytest.mark.parametrize(
+    ("text", "prose"),
+    [
+        ("Hi.\nNoted rule: A is\n  b c\nWhy: d\n- From: e\nBye.", "Hi.\nBye."),
+        ("Dropped: x\nend", "end"),
+        ("nothing", "nothing"),
+        ("noted in\n```\nNoted rule: A\n```\nDropped: b", "noted in\n```\nNoted rule: A\n```"),
+        ('Noted rule: A is B. From: "x\ny"\nz', "z"),
+    ],
+)
+def test_the_prose_of_a_message_is_returned_without_its_notes(text: str, prose: str) -> None:
+    assert without_notes(text) == prose

@@ -7,8 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.capture.notes.quotation import Found, agreement, find, says_everywhere
-from memory_fabric.capture.notes.typed import is_assent, typed_words
+from memory_fabric.capture.notes.quotation import Found, agreement, around, find, says_everywhere
+from memory_fabric.capture.notes.typed import (
+    MAX_PROMPT_CHARS,
+    command_in,
+    is_assent,
+    spoken_to_memory,
+    tokens_of,
+    typed_words,
+)
 from memory_fabric.store.conversations.prompts import CHOSEN, TYPED, Prompt
 
 FILLER = "The list of orders has been slow since the page was rebuilt for the shop. "
@@ -311,3 +318,148 @@ def test_at_least_90_percent_of_true_quotations_are_found_per_language() -> None
     assert len(honest) >= 60 and len(shares) >= 8
     assert {name for name, share in shares.items() if sum(share) < 0.9 * len(share)} == set()
     assert sum(map(sum, shares.values())) >= 0.9 * len(honest)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "typed"),
+    [
+        ("/review never push", " never push"),
+        (" /a:b-c.d go", " go"),
+        ("/a/b is a path", "/a/b is a path"),
+        ("a <private>x</private> b", "a \n b"),
+        ("a &lt;private&gt;x&lt;/private&gt; b", "a \n b"),
+        ("<private>a</private> m <private>b</private> c", "\n c"),
+        ("<system-reminder>x <private>y</private></system-reminder> z", "\n z"),
+        ("a <private>never closed", "a \n"),
+        ("a </private> b", "a </private> b"),
+        ("<ide_selection>x</ide_selection> y", "\n y"),
+        ("`<private>` and <b>this</b> stay", "`<private>` and <b>this</b> stay"),
+    ],
+)
+def test_tagged_parts_and_a_command_are_left_out_of_the_typed_words(
+    prompt: str, typed: str
+) -> None:
+    assert typed_words(prompt) == typed
+    assert typed_words("x" * (MAX_PROMPT_CHARS + 1)) == "x" * MAX_PROMPT_CHARS
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("Don't 10ms a1 3d5 12", ["don", "t", "10", "ms", "a1", "3", "d5", "12"]),
+        ("ＡＢＣ表示 v2", ["abc", "表", "示", "v2"]),
+        ("a\u200bb 漢字x", ["ab", "漢", "字", "x"]),
+    ],
+)
+def test_numbers_and_characters_of_spaceless_scripts_are_separate_tokens(
+    text: str, tokens: list[str]
+) -> None:
+    assert tokens_of(text) == tokens
+
+
+@pytest.mark.parametrize(
+    ("prompt", "agrees"),
+    [
+        ("ok " * 10, True),
+        ("ok " * 11, False),
+        ("ok?", False),
+        ("ok？", False),
+        ("👍", True),
+        ("!!!", False),
+        ("ok 👍 redis", False),
+        ("好的好的", True),
+    ],
+)
+def test_an_assent_is_short_and_has_no_other_words(prompt: str, agrees: bool) -> None:
+    assert is_assent(prompt) is agrees
+
+
+@pytest.mark.parametrize(
+    ("prompt", "command"),
+    [
+        ("undo", ("undo", "")),
+        ("UNDO LAST", ("undo", "last")),
+        ("undo 1a2b", ("undo", "1a2b")),
+        ("keep", ("keep", "")),
+        ("replace", ("replace", "")),
+        ("notes on", ("notes", "on")),
+        ("notes off", ("notes", "off")),
+        ("keep [1a2b3c4d]", ("keep", "1a2b3c4d")),
+        ("keep `face`", ("keep", "face")),
+        ("forget ab-d", ("forget", "ab-d")),
+        ("lift 1a2b", ("lift", "1a2b")),
+        ("forget the cart total", ("forget", "the cart total")),
+        ("forget " + "a" * 53, ("forget", "a" * 53)),
+        ("forget " + "a" * 54, None),
+        ("forget abc", None),
+        ("forget cart", None),
+        ("forget the cart?", None),
+        ("keep ----", None),
+        ("keep --ab", None),
+        ("keep the cart total", None),
+        ("undo it", None),
+        ("replace x", None),
+        ("notes", None),
+        ("notes 1a2b", None),
+        ("", None),
+    ],
+)
+def test_a_prompt_is_a_command_only_with_an_id_or_one_of_its_words(
+    prompt: str, command: tuple[str, str] | None
+) -> None:
+    assert command_in(prompt) == command
+
+
+@pytest.mark.parametrize(
+    ("prompt", "request_"),
+    [
+        ("keep that one", ("keep", "that one")),
+        ("keep it!", ("keep", "it")),
+        ("forget cart", ("forget", "cart")),
+        ("undo that rule.", ("undo", "that rule")),
+        ("replace the note", ("replace", "the note")),
+        ("keep" + " a" * 26 + " it", ("keep", "a " * 26 + "it")),
+        ("keep" + " a" * 27 + " it", None),
+        ("keep the cart", None),
+        ("forget", None),
+        ("forget a, b", None),
+        ("forget it?", None),
+        ("lift that rule", None),
+        ("notes that", None),
+        ("", None),
+    ],
+)
+def test_a_short_request_is_to_memory_only_if_it_refers_to_a_memory(
+    prompt: str, request_: tuple[str, str] | None
+) -> None:
+    assert spoken_to_memory(prompt) == request_
+
+
+@pytest.mark.parametrize(
+    ("said", "answer", "agreed"),
+    [
+        ("I use it. Shall I?", "yes", "Shall I?"),
+        ("One. Two.", "yes", "Two."),
+        ("Shall I use Redis now?", "use Redis please", "Shall I use Redis now?"),
+        ("1. x 2. y", "the first", "x"),
+        ("Shall I use Redis or Kafka?", "yes", ""),
+        ("A) x B) y", "a and c", ""),
+        ("A) x B) y", "both", ""),
+        ("A) x", "A", ""),
+        ("Redis?", "not Redis", ""),
+        ("Redis? Kafka?", "Redis", ""),
+    ],
+)
+def test_an_answer_accepts_one_proposal_or_one_option_or_nothing(
+    said: str, answer: str, agreed: str
+) -> None:
+    assert agreement(said, answer) == (f"{agreed} — “{answer}”" if agreed else "")
+
+
+def test_a_sentence_is_returned_with_the_prompt_around_it_or_not_at_all() -> None:
+    assert around("One two", "One two. Three.") == "One two. Three."
+    assert around("two … three", "One two. Three four.") == "One two. Three four."
+    assert around("nope", "One two.") == around("", "One two.") == ""
+    often = "Use tabs. " * 32
+    assert around("use tabs", often).startswith("Use tabs.")
+    assert around("use tabs", often + "Use tabs.") == ""
