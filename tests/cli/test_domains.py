@@ -31,6 +31,7 @@ def test_the_domains_command_counts_project_and_user_items_by_domain(shell: Shel
 
     assert found["code_reviewer"]["records"] == 1
     assert found["general"]["records"] == 2
+    assert "config.toml" not in shell.run("domains").out
     assert found["general"]["entities"] >= 2 and found["general"]["relations"] >= 1
 
 
@@ -176,3 +177,24 @@ def test_the_user_can_recall_every_domain_in_an_isolated_folder(shell: Shell) ->
     configure(shell, '[domains.legal]\npaths = ["."]\nisolate = true\n')
 
     assert "Backups" in shell.run("recall", "kept").out
+
+
+def test_the_domains_command_says_that_a_folder_or_shell_is_isolated(shell: Shell) -> None:
+    configure(shell, '[domains.legal]\npaths = ["."]\nisolate = true\n')
+    inside = shell.run("domains")
+    (shell.memory / "config.toml").unlink()
+    named = shell.run("domains", MEMORY_FABRIC_DOMAIN="ops")
+
+    assert inside.out.endswith("  legal: isolated; paths .\nThis folder: legal, isolated\n")
+    assert named.out.endswith("From config.toml:\nThis folder: ops\n")
+
+
+def test_at_most_ten_relations_between_domains_are_listed(shell: Shell) -> None:
+    hub = '{"type":"entity","name":"hub","entityType":"component","observations":[]}'
+    uses = '{"type":"relation","from":"hub","to":"n%d","relationType":"uses"}'
+    shell.run("import", "-", stdin="\n".join([hub, *(uses % n for n in range(10))]))
+    move(shell, "hub", "frontend")
+
+    shown = shell.run("domains").out
+
+    assert "Relations between different domains: 10\n" in shown and " more" not in shown

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from cli.shell import Shell
-from memory_fabric.cli.formatting import said_by
-from memory_fabric.models import Record
+from memory_fabric.cli.formatting import origin_facts, said_by
+from memory_fabric.models import IMPORTED, LINE, PLACE, SHARED_LOG, Record
+from memory_fabric.store.history.changes import Change
+from memory_fabric.store.history.trace import RecordTrace
 
 
 @pytest.mark.parametrize(
@@ -35,3 +37,55 @@ def test_history_shows_whether_a_memory_is_a_rule_or_a_fact(shell: Shell) -> Non
     shown = shell.run("history").out
 
     assert "remembered rule " in shown and "remembered fact " in shown
+
+
+AT = "2026-01-15T10:00:00.000Z"
+
+
+def facts_of(record: Record, **more: object) -> dict[str, str]:
+    """Return what `why` prints about a record."""
+    made = RecordTrace(record, ("s1", "", "s2"), "project", ("graph", "journal"), ())
+    return dict(origin_facts(made._replace(**more)))  # type: ignore[arg-type]
+
+
+def test_why_shows_the_program_file_and_line_of_an_imported_memory() -> None:
+    evidence = {IMPORTED: "CLAUDE.md", PLACE: "docs/CLAUDE.md", LINE: 4}
+    record = Record("note", "x", evidence=evidence)
+
+    assert facts_of(record)["imported from"] == "CLAUDE.md, docs/CLAUDE.md, line 4"
+    same = record._replace(evidence={IMPORTED: "CLAUDE.md", PLACE: "CLAUDE.md"})
+    assert facts_of(same)["imported from"] == "CLAUDE.md"
+    assert facts_of(record._replace(evidence={PLACE: "a", LINE: 4}))["imported from"] == ""
+
+
+def test_why_shows_the_state_of_a_memory() -> None:
+    record = Record("note", "x", created_at=AT)
+
+    assert facts_of(record)["state"] == "active"
+    assert facts_of(record._replace(pinned=True))["state"] == "active, pinned"
+    replaced = record._replace(superseded_by="0190-aaaa-12345678")
+    assert facts_of(replaced)["state"] == "active, superseded by 12345678"
+    gone = Change("c1", "forget", {}, (), {"at": AT}, "project", 1, False)
+    assert facts_of(record, deletion=gone)["state"] == "removed"
+
+
+def test_why_leaves_out_what_is_not_known_of_a_memory() -> None:
+    record = Record("note", "x", project="shop", origin="", alternatives=("a", "b"))
+    facts = facts_of(record)
+
+    assert (facts["where"], facts["sessions"], facts["instead of"]) == ("shop", "s1, s2", "a, b")
+    assert (facts["trust"], facts["scope"]) == (
+        "assistant, confidence 0.50",
+        "team, domain general",
+    )
+
+
+def test_the_author_of_a_shared_memory_is_a_claim_unless_a_server_vouches_for_it() -> None:
+    theirs = Record("note", "x", author="bob", source="journal", trust="foreign", created_at=AT)
+    by = "by journal, on 2026-01-15 10:00 UTC"
+
+    assert said_by(theirs) == f"bob, as claimed, {by}"
+    assert said_by(theirs._replace(origin=SHARED_LOG)) == f"bob, {by}"
+    assert said_by(theirs._replace(agent="reviewer")) == f"bob, as claimed (agent reviewer), {by}"
+    imported = theirs._replace(trust="tool", evidence={IMPORTED: "mem0", "client": "codex"})
+    assert said_by(imported) == f"mem0, by journal in Codex, {by.partition(', ')[2]}"

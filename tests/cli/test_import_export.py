@@ -58,6 +58,41 @@ def test_import_lists_the_numbers_of_invalid_lines(shell: Shell, source: Path) -
     assert f"2 lines were set aside in {shell.memory}/set-aside.jsonl" in done.err
     assert "line 1: it is not JSON" in done.err
     assert "line 5: it is not an object" in done.err
+    assert " more" not in done.err
+
+
+@pytest.mark.parametrize("number", [20, 21])
+def test_at_most_twenty_invalid_lines_are_listed_and_the_others_counted(
+    shell: Shell, source: Path, number: int
+) -> None:
+    source.write_text(GRAPH + "\n{torn" * number, "utf-8")
+
+    said = shell.run("import", "memory.jsonl").err.splitlines()
+
+    assert said[0].startswith(f"memory-fabric: {number} lines were set aside in ")
+    assert sum("it is not JSON" in line for line in said) == 20
+    assert said[21:] == (["memory-fabric: and 1 more"] if number > 20 else [])
+
+
+def test_an_import_names_what_was_forgotten_and_what_is_new(shell: Shell, source: Path) -> None:
+    shell.run("import", "memory.jsonl")
+    shell.run("forget", "Zoë", "--yes")
+
+    again = shell.run("import", "memory.jsonl")
+
+    assert again.out == (
+        "New: 0 entities, 0 observations, 0 relations, of 3 lines.\n"
+        "Left out, because forgotten earlier: Zoë.\n"
+    )
+    assert shell.run("import", "memory.jsonl", "--json").json["forgotten"] == ["Zoë"]
+
+
+def test_a_graph_file_has_no_preview(shell: Shell, source: Path) -> None:
+    done = shell.run("import", "memory.jsonl", "--dry-run")
+
+    assert (done.status, done.out) == (2, "")
+    assert "there is no preview of it" in done.err
+    assert shell.run("export").out == ""
 
 
 def test_import_reports_similar_names_and_unknown_record_types(shell: Shell, source: Path) -> None:

@@ -234,3 +234,38 @@ def test_import_prints_a_command_that_confirms_all_rules_just_imported(
     waiting = shell.run("review", "--json", "--limit", "9").json["due"]
     assert [one["record"]["evidence"]["imported"] for one in waiting] == ["mem0", "mem0"]
     assert "from CLAUDE.md, unverified" not in shell.run("load").out
+
+
+def test_an_import_of_several_files_shows_and_counts_what_each_of_them_has(shell: Shell) -> None:
+    (shell.project / "CLAUDE.md").write_text("- Tabs, not spaces\n- Never push to main\n")
+    (shell.project / "AGENTS.md").write_text("- Run the tests before each commit\n")
+
+    preview = shell.run("import", "AGENTS.md", "--dry-run").out.splitlines()
+    done = shell.run("import", "CLAUDE.md", "AGENTS.md").out
+    again = shell.run("import", "CLAUDE.md", "AGENTS.md")
+
+    assert preview == [
+        "AGENTS.md: instructions for assistants, 1 statement, 1 new",
+        "  for shop: 1 rule",
+        "Nothing was changed. Without --dry-run it is imported.",
+    ]
+    assert (
+        "CLAUDE.md: instructions for assistants, 2 statements, 2 new\n  for shop: 2 rules" in done
+    )
+    assert "Imported 3 memories, without your trust" in done
+    assert done.endswith("memory-fabric review --holds CLAUDE.md --holds AGENTS.md\n")
+    assert "left out, in memory already: 2 (“Tabs, not spaces”; “Never push to main”)" in again.out
+    assert again.out.endswith("Nothing new to import; nothing was changed.\n")
+
+
+def test_files_that_cannot_be_imported_together_are_refused(shell: Shell) -> None:
+    (shell.project / "CLAUDE.md").write_text("- Tabs, not spaces\n")
+    (shell.project / "graph.jsonl").write_text('{"type":"entity","name":"a","entityType":"t"}\n')
+
+    done = shell.run("import", "CLAUDE.md", "graph.jsonl")
+    undone = shell.run("import", "--undo", "CLAUDE.md")
+
+    assert done.status == undone.status == 2
+    assert "graph.jsonl is not of a form that can be imported with others." in done.err
+    assert "--undo takes no path" in undone.err
+    assert shell.run("recall").status == 3

@@ -39,6 +39,11 @@ def test_learn_without_options_counts_past_sessions_and_changes_nothing(
     assert f"of {machine.folder}/gone" in done.out
     assert "Claude Code deletes 2 unread sessions from" in done.out
     assert "1 of them within 7 days" in done.out
+    table = [line.split() for line in done.out.splitlines()[1:4]]
+    assert table[0][:4] == ["project", "sessions", "to", "read"]
+    assert table[1][:3] == ["shop", "2", "2"] and table[1][-1] == str(shell.project)
+    assert table[1][4] != "-" and table[1][3] < table[2][3] < table[1][4]
+    assert (table[2][:3], table[2][4]) == (["gone", "1", "-"], "-")
     assert not list(shell.memory.glob("projects/*"))
 
 
@@ -50,6 +55,9 @@ def test_recall_finds_past_sessions_after_learn_has_run(shell: Shell, machine: M
     assert project["name"] == "shop" and project["sessions"] == 2 and project["turns"] == 4
     found = shell.run("recall", "why does the invoice export use semicolons?", "--json").json
     assert "Excel in Germany" in str(found)
+    read = shell.run("learn").out.splitlines()
+    assert read[0].endswith("; none to read.") and "learn --run" not in "".join(read)
+    assert read[2].split()[:3] == ["shop", "2", "-"]
     again = shell.run("learn", "--run").out
     assert again.startswith("Nothing to read.\nLeft out, folder deleted or moved (--folder OLD=NEW")
     assert shell.run("learn", "--json").json["to_read"] == 0
@@ -121,6 +129,12 @@ def test_learn_condensed_begins_with_the_number_and_size_of_the_sessions(
     assert "- asked: Now the customers table." in told
     assert ASKED in "".join(told)
     assert shell.run("learn", "--condensed", "--json").json["sessions"] == 2
+    assert not any(line.startswith("Older ones") for line in told)
+    part = shell.run("learn", "--condensed", "--budget", "20").out.splitlines()
+    assert part[0].startswith("1 of 2 sessions of shop, newest first: about ")
+    before = part[-1].partition("Older ones: memory-fabric learn --condensed --before ")[2]
+    older = shell.run("learn", "--condensed", "--before", before, "--json").json
+    assert older["sessions"] == 1 and ASKED in str(older["lines"])
 
 
 def test_learn_condensed_keeps_sessions_of_an_isolated_domain_separate(
@@ -333,3 +347,43 @@ def test_learn_run_without_a_terminal_prints_its_plan_and_its_progress(
     assert done.out.startswith("3 sessions of Claude Code since")
     assert "Reading: 100 %" in done.err.splitlines()
     assert shell.run("learn", "--run", "--json").err == ""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--run", "--undo"),
+        ("--run", "--condensed"),
+        ("--undo", "--drop", "x"),
+        ("--run", "--accept", "x"),
+    ],
+)
+def test_options_of_learn_that_exclude_each_other_are_refused(
+    shell: Shell, machine: Machine, words: tuple[str, ...]
+) -> None:
+    done = shell.run("learn", *words)
+
+    assert (done.status, done.out) == (2, "")
+    assert "exclude each other" in done.err
+
+
+def test_learn_is_refused_in_a_shell_of_an_isolated_domain(shell: Shell, machine: Machine) -> None:
+    shell.memory.mkdir(parents=True, exist_ok=True)
+    (shell.memory / "config.toml").write_text("[domains.legal]\nisolate = true\n", "utf-8")
+
+    limited = shell.run("learn", MEMORY_FABRIC_DOMAIN="legal")
+    other = shell.run("learn", MEMORY_FABRIC_DOMAIN="ops")
+
+    assert limited.status == 2 and "limited to the domain legal" in limited.err
+    assert other.status == 0
+
+
+def test_learn_run_shows_what_it_made_of_each_project(shell: Shell, machine: Machine) -> None:
+    lines = shell.run("learn", "--run").out.splitlines()
+
+    at = next(n for n, line in enumerate(lines) if line.split()[2:3] == ["turns"])
+    assert lines[at].split() == ["project", "sessions", "turns", "fixes", "proposals"]
+    assert lines[at + 1].split()[:3] == ["shop", "2", "4"]
+    assert lines[at + 2].startswith("Memory has these sessions now; ask ")
+    nothing = shell.run("learn", "--run", "--json").json
+    assert nothing == {"run": "", "projects": [], "failures": []}

@@ -19,6 +19,7 @@ def test_help_lists_every_command(shell: Shell) -> None:
     done = shell.run("--help")
 
     assert done.status == 0
+    assert "completion for the current shell" not in done.out
     listed = {line.split()[0] for line in done.out.splitlines() if line.startswith("  ")}
     assert {command.name for command in COMMANDS} <= listed
 
@@ -267,3 +268,68 @@ def test_the_hook_command_does_not_import_typer() -> None:
     )
 
     assert (done.returncode, done.stdout) == (0, b"")
+
+
+def test_a_step_has_at_most_sixty_letters_digits_and_hyphens(shell: Shell) -> None:
+    record = shell.remember("Use tabs", "--step", "a" * 56 + "-._9")
+    long = shell.run("remember", "Use spaces", "--step", "a" * 61)
+
+    assert record["id"] and long.status == 2
+    assert "cannot name a step" in long.err
+    assert shell.run("undo", "--step", "a" * 56 + "-._9").status == 0
+
+
+def test_an_error_without_a_remedy_names_the_help_of_the_command(shell: Shell) -> None:
+    wrong = shell.run("queue", "show")
+    unknown = shell.run("project", "adopt", "--yes")
+
+    assert wrong.err.endswith(" See memory-fabric queue --help.\n")
+    assert (unknown.status, wrong.status) == (3, 2)
+    assert unknown.err.endswith(" See memory-fabric project --help.\n")
+
+
+def test_json_before_a_double_dash_still_counts(shell: Shell) -> None:
+    done = shell.run("why", "--json", "--", "nothing")
+
+    assert json.loads(done.err)["error"]["code"] == "not_found"
+
+
+def test_an_error_of_the_operating_system_is_told_with_its_file_and_a_remedy(
+    shell: Shell,
+) -> None:
+    shell.remember("Use tabs")
+    (shell.project / "folder").write_text("", "utf-8")
+
+    done = shell.run("export", "--markdown", "folder/pages", "--json")
+
+    error = json.loads(done.err)["error"]
+    assert (done.status, error["code"]) == (1, "failed")
+    assert error["name"] == str(shell.project / "folder")
+    assert error["message"] == f"{error['name']}: File exists."
+    assert error["remedy"] == "The file exists already: move it away."
+
+
+def test_the_program_does_not_restart_if_it_hid_its_arguments_already(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(os, "environ", {ARGUMENTS: json.dumps(["serve", "--help"])})
+
+    assert main(["serve", "HIDDEN"]) == 0
+
+    assert ARGUMENTS not in os.environ
+    assert "Usage: memory-fabric serve" in capsys.readouterr().out
+
+
+def test_a_command_line_without_an_address_is_not_restarted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def restart(_: str, words: list[str]) -> None:
+        raise AssertionError(words)
+
+    monkeypatch.setattr(os, "execv", restart)
+    monkeypatch.setattr(sys, "orig_argv", ["python", "-m", "program", "serve", "--help"])
+
+    assert main(["serve", "--help"]) == 0
+    monkeypatch.setattr(sys, "orig_argv", ["python", "-m", "other"])
+    assert main(["recall", "--help", "a b c"]) == 0
+    assert "Usage: memory-fabric serve" in capsys.readouterr().out

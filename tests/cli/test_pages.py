@@ -67,3 +67,31 @@ def test_exporting_an_empty_memory_writes_no_markdown_page(shell: Shell) -> None
     done = shell.run("export", "--markdown", "pages")
 
     assert done.out == "Nothing is remembered yet; no page was written.\n"
+
+
+def test_each_page_is_listed_with_what_it_contains(shell: Shell) -> None:
+    entity = '{"type":"entity","name":"hub","entityType":"component","observations":[]}'
+    shell.run("import", "-", stdin=entity)
+
+    done = shell.run("export", "--markdown", "pages")
+    told = shell.run("export", "--markdown", "pages", "--force", "--json").json
+
+    assert done.out.startswith("pages/shop.md: 0 records, 1 entity, 0 relations\nNot in it: ")
+    assert told["pages"] == [
+        {"name": "shop", "text": "pages/shop.md", "records": 0, "entities": 1, "relations": 0}
+    ]
+
+
+def test_importing_a_page_restores_only_what_memory_lacks(shell: Shell) -> None:
+    id_ = shell.remember("--type", "rule", "Use tabs, not spaces")["id"]
+    shell.run("export", "--markdown", "pages")
+    home = str(shell.user_home / "other")
+
+    new = shell.run("import", "pages/shop.md", MEMORY_FABRIC_HOME=home)
+    same = shell.run("import", "pages/shop.md", "--json").json
+
+    assert new.out.startswith("pages/shop.md: memories of shop, 1 restored, 0 edited, 0 added\n")
+    assert new.out.endswith("Imported. memory-fabric import --undo takes it back.\n")
+    assert (same["stored"], same["pages"][0]["own"]) == (False, True)
+    assert same["pages"][0]["graph"] == {"entities": 0, "observations": 0, "relations": 0}
+    assert [one["id"] for one in shell.run("viz", "--json").json["records"]] == [id_]

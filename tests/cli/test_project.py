@@ -366,3 +366,65 @@ def test_moving_a_project_folder_does_not_change_the_registry(shell: Shell, web:
 
         assert not memory.has_moved()
         assert (shell.memory / "registry.json").read_text("utf-8") == known
+
+
+def test_project_split_shows_what_changes_and_how_to_revert_it(shell: Shell) -> None:
+    shell.remember(DECISION)
+    id_ = this(shell)["id"]
+
+    planned = shell.run("project", "split", "--json").json
+    done = shell.run("project", "split", "--yes").out.splitlines()
+    back = shell.run("project", "undo", "--yes").out.splitlines()
+
+    assert (planned["from"], planned["left"], planned["coming"]) == (id_, [id_], 0)
+    assert done[0].split(maxsplit=1) == ["from", f"shop ({id_}, records: 1)"]
+    assert done[1].startswith("to    shop (") and done[1].endswith(", records: 0)")
+    assert done[2] == f"  git:{shell.project}/.git, until now of {id_}"
+    assert done[3:5] == [
+        f"No folder will belong to shop ({id_}, records: 1) any more.",
+        "Its memories stay where they are.",
+    ]
+    assert done[5].endswith(") now. memory-fabric project undo reverts it.")
+    assert back[-1] == f"This folder belongs to shop ({id_}) now."
+
+
+def test_undoing_a_link_says_that_copied_memories_are_removed(shell: Shell, web: Shell) -> None:
+    shown = web.run("project", "link", "shop", "--yes").out
+
+    assert "Its memories are copied (" in shown and "and also stay where they are" in shown
+    assert "copied are removed again" not in shown
+    assert "The memories that were copied are removed again." in (
+        web.run("project", "undo", "--yes").out
+    )
+
+
+def test_the_list_of_projects_marks_that_of_this_folder(shell: Shell, web: Shell) -> None:
+    shell.run("project", "split", "--yes")
+
+    rows = [line.split() for line in shell.run("project", "list").out.splitlines()]
+
+    assert rows[0] == ["name", "id", "records", "entities", "size", "folders"]
+    assert [row[1] for row in rows[1:] if row[0] == "*"] == ["shop"]
+    assert [row[-1] for row in rows[1:]].count("—") == 1
+    assert len(rows) == 4
+    records = {row[-1]: row[-5] for row in rows[1:]}
+    assert (records["—"], records[str(web.project)]) == ("1", "1")
+
+
+def test_project_adopt_has_nothing_to_do_while_memory_has_all_records(shell: Shell) -> None:
+    shell.remember(DECISION)
+
+    done = shell.run("project", "adopt", "--yes")
+
+    assert (done.status, done.out) == (3, "")
+    assert "Memory has all records" in done.err
+
+
+def test_only_the_user_can_change_the_project_of_a_folder(shell: Shell, web: Shell) -> None:
+    before = registry(shell)
+
+    done = web.run("project", "link", "shop", "--yes", CLAUDECODE="1")
+
+    assert done.status == 2
+    assert "The user types /memory-fabric:project link shop, or runs" in done.err
+    assert registry(shell) == before

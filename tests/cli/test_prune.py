@@ -136,6 +136,12 @@ def test_the_stale_list_can_be_limited_by_age_and_length(shell: Shell) -> None:
     one = shell.run("stale", "--older-than", "4", "--limit", "1", "--json")
     assert (listed(one), one.json["total"]) == (["older"], 2)
     assert "and 1 more" in shell.run("stale", "--older-than", "4", "--limit", "1").out
+    shown = shell.run("stale", "--older-than", "4", "--limit", "2").out.splitlines()
+    assert shown[0].split() == ["type", "days", "memory"]
+    assert [line.split() for line in shown[1:]] == [
+        ["entity", "(pattern)", "15", "older:", "x"],
+        ["entity", "(pattern)", "5", "younger:", "y"],
+    ]
 
 
 def test_prune_without_yes_previews_and_changes_nothing(old: Shell) -> None:
@@ -145,6 +151,7 @@ def test_prune_without_yes_previews_and_changes_nothing(old: Shell) -> None:
 
     assert done.status == 2
     assert DECISION in done.out and "--yes" in done.err
+    assert old.run("prune", "--json").json["undo"] == ""
     assert old.run("prune", "--json").json["pruned"] == 0
     assert old.run("export").out == before
 
@@ -206,6 +213,8 @@ def test_prune_with_an_entity_name_removes_only_that_entity(old: Shell) -> None:
     told = old.run("prune", "left", "--yes", "--json").json
 
     assert [s["name"] for s in told["stale"]] == ["left"]
+    assert (told["total"], told["pruned"], told["changed_meanwhile"]) == (1, 1, [])
+    assert (told["stale"][0]["observations"], told["stale"][0]["relations"]) == (1, 0)
     assert '"right"' in old.run("export").out and '"left"' not in old.run("export").out
 
 
@@ -278,3 +287,33 @@ def test_pruning_a_locked_database_fails_and_is_not_retried_later(old: Shell) ->
     assert "Nothing was pruned" in done.err
     assert done.err.count("Try again") == 1
     assert DECISION in old.run("recall", "pagination").out
+
+
+def test_prune_finds_nothing_to_remove_in_a_new_memory(shell: Shell) -> None:
+    shell.remember(FRESH)
+
+    done, told = shell.run("prune", "--yes"), shell.run("prune", "--yes", "--json")
+
+    assert (done.status, told.status) == (3, 3)
+    assert done.out.startswith("Nothing is stale: ")
+    assert (told.json["pruned"], told.json["undo"]) == (0, "")
+
+
+def test_an_old_entity_without_observations_is_shown_with_its_relations(shell: Shell) -> None:
+    relation = '{"type":"relation","from":"hub","to":"api","relationType":"feeds"}'
+    create(shell, entity("hub", "component"), entity("api", "component", "x"), relation)
+    age(shell.database, 100)
+
+    shown = shell.run("stale").out
+
+    assert "hub: no observations; relations: 1" in shown and "api: x" in shown
+
+
+def test_named_memories_are_pruned_even_beyond_the_limit(shell: Shell) -> None:
+    create(shell, *(entity(name, "component", "x") for name in ("one", "two", "three")))
+    age(shell.database, 100)
+
+    told = shell.run("prune", "one", "two", "--limit", "1", "--yes", "--json").json
+
+    assert told["pruned"] == 2
+    assert '"three"' in shell.run("export").out

@@ -237,3 +237,28 @@ def doctor(shell: Shell) -> dict[str, Any]:
     (check,) = [one for one in found if one["name"] == "intake"]
     told: dict[str, Any] = check
     return told
+
+
+def test_a_queue_without_dead_texts_suggests_nothing(shell: Shell, memory: Memory) -> None:
+    id_ = send(memory)
+
+    lines = shell.run("queue").out.splitlines()
+    retried = shell.run("queue", "retry", id_)
+    single = shell.run("queue", "drop", id_, "--yes")
+
+    assert lines[-1] == "1 waiting, 0 working, 0 dead."
+    assert retried.out == ("1 text can be processed now: run memory-fabric queue work --once.\n")
+    assert single.out.endswith("Dropped 1 text; memory-fabric undo --last restores the last one.\n")
+    assert shell.run("queue", "--done").out == "The queue is empty.\n"
+
+
+def test_processed_texts_are_listed_only_on_request(shell: Shell, memory: Memory) -> None:
+    first, second = send(memory), send(memory, "Kafka carries all events of the shop.")
+    shell.run("queue", "work", "--once")
+
+    shown = shell.run("queue", "--done").out
+
+    assert first[-8:] in shown and second[-8:] in shown
+    assert shown.endswith("The queue is empty.\n")
+    assert len(listed(shell, "--done", "--limit", "1")) == 1
+    assert shell.run("queue").out == "The queue is empty.\n"

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
 
 from cli.shell import Shell
+from memory_fabric.config import read_settings
+from memory_fabric.models import OTHERS, Provenance, Record
+from memory_fabric.store import records
+from memory_fabric.store.memory import Memory
 
 DECISION = "Use cursor-based pagination for all list endpoints"
 
@@ -165,6 +172,10 @@ def test_why_shows_which_session_and_subagent_were_shown_a_record(filled: Shell)
     gifts = filled.run("why", found[0]["id"], "--json").json["given_to"]
 
     assert [(g["session"], g["agent"], g["channel"]) for g in gifts] == [("s9", "a1", "subagent")]
+    for name in (found[0]["id"], "PostgreSQL"):
+        shown = filled.run("why", name).out.splitlines()
+        assert shown[-1].startswith("given to session s9, agent a1, with a subagent block on 20")
+        assert sum("given to" in line for line in shown) == 1
 
 
 def test_recall_explain_shows_scores_or_why_nothing_would_be_recalled(filled: Shell) -> None:
@@ -205,3 +216,165 @@ def test_recall_with_a_type_filter_omits_memories_with_an_excluded_word(shell: S
     found = shell.run("recall", "--json", "type:decision -redis").json["results"]
 
     assert [hit["text"] for hit in found] == ["We use Zig for the parser because it starts quickly"]
+
+
+def put(shell: Shell, what: str, **fields: Any) -> Record:
+    """Store a record as it is, as if somebody else had stated it."""
+    memory = Memory.open(
+        read_settings({**shell.environ, "CLAUDE_PROJECT_DIR": str(shell.project)}, {})
+    )
+    at = "2026-01-01T00:00:00.000Z"
+    record = Record("decision", what, id="0190aaaa-0000-7000-8000-0000c0ffee00", created_at=at)
+    record = record._replace(valid_from=at, confidence=0.9, **fields)
+    payload = {"record": records.as_object(record), "seen_in": [""]}
+    memory.write("put_record", payload, Provenance("assistant"), store="project")
+    memory.close()
+    return record
+
+
+def test_recall_of_an_earlier_time_says_which_time_it_shows(filled: Shell) -> None:
+    done = filled.run("recall", "pagination", "--as-of", "2020-01-01")
+
+    assert (done.status, done.out) == (
+        3,
+        "The memory as it was on 2020-01-01 23:59 UTC:\nNothing found.\n",
+    )
+    assert "as it was on" not in filled.run("recall", "pagination").out
+
+
+def test_recall_fails_if_no_database_can_be_searched(filled: Shell) -> None:
+    filled.database.write_bytes(b"no database " * 400)
+
+    done = filled.run("recall", "pagination")
+    error = json.loads(filled.run("recall", "pagination", "--json").err)["error"]
+
+    assert (done.status, done.out) == (1, "")
+    assert done.err.startswith("memory-fabric: Nothing could be searched: ")
+    assert error["code"] == "unavailable"
+    assert error["remedy"] == "Run memory-fabric doctor to find the cause."
+
+
+def test_recall_marks_claims_of_others_and_stale_memories(shell: Shell) -> None:
+    put(shell, "Carts live in Valkey", source=OTHERS, trust="foreign", author="Bob")
+
+    shown = shell.run("recall", "Carts Valkey").out
+    explained = shell.run("recall", "Carts Valkey", "--explain").out.splitlines()
+
+    assert "[from Bob as claimed, unverified] [stale] Carts live in Valkey\n" in shown
+    assert "c0ffee00" in shown
+    assert explained[2] == "   holds carts, valkey; from Bob as claimed, unverified; stale"
+    assert explained[4].startswith("   score (recency 0.") and explained[4].endswith(") × 0.8")
+    assert explained[5:] == [
+        "   as a prompt: would be given",
+        "A prompt with these words would be given those marked so.",
+    ]
+
+
+def test_recall_marks_a_replaced_memory_and_explains_what_replaces_it(shell: Shell) -> None:
+    old = shell.remember("We use MongoDB for the orders")
+    new = shell.remember("Use PostgreSQL for the orders", "--instead-of", old["id"])
+
+    shown = shell.run("recall", "orders before MongoDB").out
+    explained = shell.run("recall", "PostgreSQL orders", "--explain").out
+
+    assert f"[superseded by {new['short_id']}] We use MongoDB for the orders" in shown
+    assert "stale" not in shown and "unverified" not in shown
+    assert f"; replaces {old['short_id']}" in explained
+    assert "   score recency 0." in explained and "nothing: " in explained
+    assert "as a prompt: not given: " in explained
+
+
+def test_recall_shows_a_reason_only_if_the_text_lacks_it(shell: Shell) -> None:
+    shell.remember("--why", "Time Out", "Offsets time out on exports")
+    shell.remember("--why", "to page quickly", "Cursors are for exports")
+
+    shown = shell.run("recall", "exports").out
+
+    assert "Offsets time out on exports " in shown and "Time Out" not in shown
+    assert "Cursors are for exports — to page quickly" in shown
+
+
+def test_recall_with_a_depth_shows_relations_and_their_paths(shell: Shell) -> None:
+    lines = (
+        '{"type":"entity","name":"hub","entityType":"component","observations":[]}',
+        '{"type":"entity","name":"api","entityType":"service","observations":[]}',
+        '{"type":"relation","from":"hub","to":"api","relationType":"feeds"}',
+    )
+    shell.run("import", "-", stdin="\n".join(lines))
+
+    shown = shell.run("recall", "hub", "--depth", "1").out.splitlines()
+
+    assert shown[1].split()[1:] == ["relation", shown[1].split()[2], "—", "hub", "feeds", "api"]
+    assert shown[2] == "path: hub feeds api"
+    assert shell.run("recall", "hub component").out.split()[-3:] == ["hub", "hub", "(component)"]
+
+
+def test_explain_without_words_searches_names_and_filters_only(filled: Shell) -> None:
+    explained = filled.run("recall", "type:decision", "--explain").out.splitlines()
+
+    assert explained[0] == "searched for: names and filters only"
+    assert explained[2:4] == ["   holds none of the words", "   relevance 0.000 from nothing"]
+
+
+def test_an_empty_memory_has_nothing_to_load_and_no_history(shell: Shell) -> None:
+    loaded, listed = shell.run("load"), shell.run("history")
+    unknown = shell.run("history", "nobody")
+
+    assert (loaded.status, loaded.out) == (3, "Nothing is remembered here yet.\n")
+    assert shell.run("load", "--json").json == {"text": "", "failures": []}
+    assert (listed.status, listed.out, listed.err) == (3, "Nothing has changed yet.\n", "")
+    assert (unknown.status, unknown.out) == (3, "")
+    assert "There is no memory or entity 'nobody'." in unknown.err
+
+
+def test_load_fails_if_the_memory_cannot_be_read(filled: Shell) -> None:
+    filled.database.write_bytes(b"no database " * 400)
+
+    done = filled.run("load")
+
+    assert done.status == 1
+    assert done.err.startswith("memory-fabric: ")
+
+
+def test_history_shows_at_most_the_requested_number_of_changes(filled: Shell) -> None:
+    shown = filled.run("history", "--limit", "1").out.splitlines()
+
+    assert shown[0].split() == ["when", "(UTC)", "id", "by", "what"]
+    assert len(shown) == 2 and "Offset pagination" in shown[1]
+
+
+def test_why_of_an_entity_shows_its_names_store_and_observations(filled: Shell) -> None:
+    filled.run("alias", "cursor-pagination", "cursors")
+
+    shown = filled.run("why", "cursors").out.splitlines()
+
+    assert shown[0] == "cursor-pagination (pattern)"
+    assert shown[1].split() == ["also", "called", "cursors"]
+    assert shown[2].split() == ["stored", "in", "the", "project's", "memory"]
+    assert "the user, by cli  " in shown[4] and DECISION in shown[4]
+    assert shown[5:] == ["given to no session yet"]
+
+
+def test_why_of_an_entity_says_that_it_has_no_observations(shell: Shell) -> None:
+    entity = '{"type":"entity","name":"hub","entityType":"component","observations":[]}'
+    shell.run("import", "-", stdin=entity)
+
+    assert shell.run("why", "hub").out.splitlines()[2:] == [
+        "It has no observations.",
+        "given to no session yet",
+    ]
+    shell.run("forget", "hub", "--yes")
+    assert "removed" in shell.run("why", "hub").out
+
+
+def test_why_shows_the_state_of_files_that_a_memory_names(shell: Shell) -> None:
+    for name in ("api.py", "jobs.py", "page.py"):
+        (shell.project / name).write_text("x = 1\n")
+    id_ = shell.remember("Paging is in api.py, jobs.py and page.py")["id"]
+    (shell.project / "api.py").write_text("x = 2\n")
+    (shell.project / "jobs.py").unlink()
+
+    shown = " ".join(shell.run("why", id_).out.split())
+
+    assert "api.py has changed since; jobs.py is gone; page.py is as it was" in shown
+    assert set(shell.run("why", id_, "--json").json["files"]) == {"api.py", "jobs.py", "page.py"}

@@ -6,10 +6,13 @@ import json
 import os
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from command_line import Done
+from memory_fabric.cli.commands.share import markdown, report_as_json
+from memory_fabric.models import Record
 from sync.repositories import Machine
 
 FILE = Path(".claude/memory/decisions.jsonl")
@@ -107,3 +110,53 @@ def test_an_unknown_git_revision_as_base_is_refused_with_a_remedy(clone: Clone) 
 
     assert done.status == 2 and "nowhere" in done.err and "fetch-depth" in done.err
     assert clone.run("review", "main").status == 2
+
+
+def test_a_report_escapes_what_others_wrote_and_groups_it_by_kind() -> None:
+    old = Record("decision", "Use *Kafka*", id="0190-00000001", author="bob")
+    new = Record("decision", "Use Redis", "it is @fast", id="0190-00000002")
+    closed = old._replace(superseded_by=new.id)
+    report = {
+        "base": "main",
+        "added": [new],
+        "changed": [{"before": old, "now": closed}],
+        "contradictions": [{"stated": new, "against": old}],
+        "stale": [{"record": old, "files": ["a.py", "b.py", "c.py", "d.py"]}],
+        "withdrawn": [old],
+        "unreadable": 2,
+    }
+    redis = "Use Redis because it is @ fast (decision 00000002)"
+    kafka = "Use \\*Kafka\\* (decision 00000001, bob)"
+
+    text = "\n".join(markdown(report))
+
+    assert text.startswith("## Memory: what this branch changes since main\n\n### Adds\n")
+    assert f"### Adds\n\n- {redis}\n" in text
+    assert f"### Contradicts\n\n- {redis}\n  - against {kafka}\n" in text
+    assert f"### Replaces\n\n- {kafka}\n  - by {redis}\n" in text
+    assert f"### Takes away\n\n- {kafka}\n" in text
+    assert f"files that they name\n\n- {kafka}\n  - a.py, b.py, c.py\n" in text
+    assert "### Changes" not in text and "Nothing." not in text
+    assert text.endswith("\n2 lines of the file cannot be read.")
+
+
+def test_a_report_shows_a_reworded_record_with_its_former_words() -> None:
+    old = Record("decision", "Use Kafka", id="0190-00000001")
+    report: dict[str, Any] = dict.fromkeys(("added", "contradictions", "stale", "withdrawn"), ())
+    report |= {"base": "main", "unreadable": 0}
+    report["changed"] = [{"before": old, "now": old._replace(what="Use Redis")}]
+
+    text = "\n".join(markdown(report))
+
+    assert "### Changes\n\n- Use Redis (decision 00000001)\n  - before: Use Kafka (" in text
+    assert "### Replaces" not in text and "cannot be read" not in text
+    assert "\n".join(markdown(report | {"changed": []})).endswith("\n\nNothing.")
+
+
+def test_a_part_of_a_report_becomes_json_whatever_it_holds() -> None:
+    record = Record("decision", "Use Kafka", id="0190-00000001")
+
+    told = report_as_json({"added": [record], "base": "main", "unreadable": 0})
+
+    assert (told["base"], told["unreadable"]) == ("main", 0)
+    assert told["added"][0]["what"] == "Use Kafka"

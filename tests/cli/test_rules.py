@@ -162,3 +162,60 @@ def test_edit_refuses_required_commands_for_a_rule_without_tool_calls(shell: She
     done = shell.run("edit", id_, "--first", "pytest")
 
     assert done.status == 2 and "--when" in done.err
+
+
+def test_a_rule_is_listed_with_what_it_covers_and_how_it_is_bound_again(shell: Shell) -> None:
+    id_ = keep(shell, SERVER, "npm run dev")
+    shown = shell.run("rules").out.splitlines()
+    nothing = shell.run("rules", "lift", id_).out
+    lifted = shell.run("rules")
+
+    assert shown[0].split() == ["id", "does", "bound", "to", "rule"]
+    assert shown[1].split()[:2] == [id_, "ask"] and SERVER in shown[1]
+    assert nothing == f"Now lifted: {id_}, {SERVER}\n"
+    assert (lifted.status, lifted.out.splitlines()) == (
+        0,
+        [
+            "No rule is bound to a command, path or activity.",
+            f"{id_} is lifted (npm run dev); memory-fabric rules tell {id_} binds it again.",
+        ],
+    )
+
+
+def test_setting_an_effect_that_a_rule_has_already_changes_nothing(shell: Shell) -> None:
+    id_ = keep(shell, SERVER, "npm run dev")
+
+    first = shell.run("rules", "tell", id_)
+    before = shell.run("history", "--json").json
+    second = shell.run("rules", "tell", id_, "--json").json
+
+    assert first.out.endswith(" (1 binding: npm run dev).\n")
+    assert (second["changed"], second["failures"]) == (False, [])
+    assert shell.run("history", "--json").json == before
+    assert shell.run("rules", "deny", id_, "--json").json["changed"] is True
+
+
+def test_rules_test_says_for_each_other_rule_why_it_does_not_apply(shell: Shell) -> None:
+    bound = keep(shell, SERVER, "npm run dev")
+    free = keep(shell, "Lists are paged by cursors", "working on lists")
+
+    shown = shell.run("rules", "test", "ls").out.splitlines()
+    tried = json.loads(shell.run("rules", "test", "ls -l", "--json").out)
+
+    assert shown[0] == "No rule is about this."
+    assert sorted(shown[1:]) == sorted(
+        [
+            f"{bound} is not: bound to npm run dev.",
+            f"{free} is not: its When: 'working on lists' names no command, path or activity.",
+        ]
+    )
+    assert (tried["applies"], tried["commands"], tried["paths"]) == ([], ["ls -l"], [])
+    applied = shell.run("rules", "test", "npm run dev")
+    assert applied.out.splitlines()[1] == "  bound to npm run dev, here: npm run dev"
+    assert "No rule is about this" not in applied.out
+
+
+def test_changing_a_rule_requires_its_id(shell: Shell) -> None:
+    done = shell.run("rules", "ask")
+
+    assert done.status == 2 and "rules ask needs an id." in done.err

@@ -81,3 +81,18 @@ def test_purge_erases_the_path_of_a_changed_file(changed: Shell) -> None:
 def _held(folder: Path, words: bytes) -> list[Path]:
     files = [path for path in folder.rglob("*") if path.is_file()]
     return [path for path in files if words in path.read_bytes()]
+
+
+def test_only_the_requested_number_of_memories_with_changed_files_is_listed(
+    changed: Shell,
+) -> None:
+    (changed.project / "src" / "jobs.py").write_text("x = 1\n")
+    changed.remember("Jobs in src/jobs.py run at night")
+    (changed.project / "src" / "jobs.py").unlink()
+
+    one = changed.run("stale", "--files", "--limit", "1")
+    both = changed.run("stale", "--files", "--limit", "2")
+
+    assert "and 1 older ones (--limit)" in one.out and "older ones" not in both.out
+    assert "src/jobs.py is gone" in both.out and "src/api.py has changed since" in both.out
+    assert len(changed.run("stale", "--limit", "1", "--json").json["changed_files"]) == 1

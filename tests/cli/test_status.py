@@ -235,3 +235,76 @@ def test_status_of_a_clone_is_healthy_after_it_is_linked_to_its_project(
     assert "proves nothing" in claimed and shell.run("status", "--json").json["claims"] == ""
     states = {tier["tier"]: tier["state"] for tier in shell.run("status", "--json").json["tiers"]}
     assert states == {"graph": "healthy", "local": "healthy", "native": "healthy"}
+
+
+def test_status_shows_project_switches_and_contents(filled: Shell) -> None:
+    id_ = filled.run("project", "--json").json["id"]
+
+    lines = filled.run("status").out.splitlines()
+    filled.run("off", "--write")
+    off = filled.run("status").out
+
+    assert lines[0].endswith(f", project shop ({id_})")
+    assert lines[1:3] == ["recall is on, capture is on", "sharing by git is off"]
+    graph = next(line for line in lines if line.startswith("graph "))
+    assert " never " in graph and "records 1" in graph
+    assert "recall is on, capture is off" in off
+
+
+def test_status_of_an_empty_memory_shows_that_nothing_is_stored_yet(shell: Shell) -> None:
+    shown = shell.run("status").out
+
+    assert shown.count("nothing yet") == 3
+    assert "wait for the graph" not in shown
+
+
+def test_status_shows_the_newest_backup(filled: Shell) -> None:
+    (made,) = filled.run("backup", "--json").json["made"]
+    sound = filled.run("status").out
+    Path(made).write_bytes(Path(made).read_bytes()[:5000])
+    torn = filled.run("status").out
+
+    assert sound.splitlines()[-1].startswith("The newest backup is ")
+    assert sound.endswith(" old, verified now.\n")
+    assert torn.endswith(" old, unreadable.\n")
+
+
+def test_status_shows_how_many_changes_wait_for_the_graph(filled: Shell) -> None:
+    at = timestamp(time.time() - 7200)
+    (journal_of(filled).parent / "graph-queue.jsonl").write_text(waiting(at) * 2)
+
+    assert "\n2 changes wait for the graph, the oldest since 2 h.\n" in filled.run("status").out
+
+
+def test_worth_counts_what_a_session_was_told_and_its_price(filled: Shell) -> None:
+    hook = json.dumps({"hook_event_name": "SessionStart", "session_id": "s", "source": "startup"})
+    environ = {"CLAUDE_PROJECT_DIR": str(filled.project), "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1"}
+    nothing = filled.run("worth", "--days", "7")
+    filled.run("hook", stdin=hook, **environ)
+
+    plain = filled.run("worth")
+    priced = filled.run("worth", "--price", "10000")
+    told = filled.run("worth", "--price", "3", "--json").json
+    free = filled.run("worth", "--json").json
+
+    assert (nothing.status, nothing.out) == (3, "Nothing was told in the last 7 days.\n")
+    assert (plain.status, told["sessions"], told["days"]) == (0, 1, 30)
+    chars, tokens = told["total"]["chars"], told["total"]["tokens"]
+    assert tokens in (chars // 4, -(-chars // 4)) and tokens > 0
+    assert told["total"]["cost"] == round(chars / 4 * 3 / 1e6, 6) == told["weeks"][0]["cost"]
+    assert (told["price_per_million"], free["price_per_million"]) == (3.0, None)
+    assert (free["total"]["cost"], free["weeks"][0]["cost"]) == (None, None)
+    assert "name" not in told["total"] and {one["name"] for one in told["channels"]} == {"session"}
+    assert plain.out.startswith(f"Told in the last 30 days: {tokens} tokens in 1 session.\n")
+    assert plain.out.splitlines()[1].split()[:4] == ["week", "of", "sessions", "tokens"]
+    assert "For the cost give --price" in plain.out and "dollars" not in plain.out
+    assert "request for notes" in plain.out and "headings" in plain.out
+    assert priced.out.count("dollars") == 3 and "For the cost" not in priced.out
+    assert f"{chars / 4 * 10_000 / 1e6:.4f}" in priced.out
+
+
+def test_the_price_of_tokens_can_stand_in_config_toml(filled: Shell) -> None:
+    (filled.memory / "config.toml").write_text("[worth]\nprice = 2.5\n", "utf-8")
+
+    assert filled.run("worth", "--json").json["price_per_million"] == 2.5
+    assert filled.run("worth", "--json", "--price", "0").json["price_per_million"] is None

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 
 import pytest
 
 from cli.shell import Shell
+from memory_fabric.cli.commands.sync import answer, results_as_json
+from memory_fabric.cli.commands.team import _status_lines
 from memory_fabric.config import read_settings
+from memory_fabric.errors import FabricError
+from memory_fabric.health.work import TieReport
 from memory_fabric.models import Provenance
+from memory_fabric.sharing.replica.space import Asked, Conflict, Counts
+from memory_fabric.sharing.replica.wire import Holder, SpaceState
+from memory_fabric.sharing.team.errors import NoAnswer
+from memory_fabric.sharing.team.sync import Result
+from memory_fabric.sharing.team.ties import Outcome, State, Tie
 from memory_fabric.store.memory import Memory
 
 DECISION = "Use cursor-based pagination for all list endpoints"
@@ -236,6 +246,90 @@ def test_sync_restores_a_deleted_memory_md(filled: Shell) -> None:
         "failures": [],
     }
     assert DECISION in filled.notes.read_text("utf-8")
+    assert filled.run("sync").out == "0 waiting changes applied; 2 memories are in MEMORY.md.\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (("later",), 2, "There is no sync later. Use sync, sync now, or sync git"),
+        (("now", "status"), 2, "There is no sync now status."),
+        (("now",), 3, "Nothing is exchanged with other machines"),
+        (("git", "status"), 3, "Nothing is exchanged with other machines"),
+        (("git", "leave"), 3, "Nothing is exchanged with other machines"),
+        (("git",), 2, "Nothing is exchanged with other machines"),
+    ],
+)
+def test_an_exchange_that_was_never_begun_is_refused(
+    shell: Shell, words: tuple[str, ...], status: int, said: str
+) -> None:
+    done = shell.run("sync", *words)
+
+    assert (done.status, done.out) == (status, "")
+    assert said in done.err
+
+
+def test_only_the_user_may_begin_or_end_an_exchange(shell: Shell) -> None:
+    shell.environ["CLAUDECODE"] = "1"
+
+    assert "only the user may decide" in shell.run("sync", "git", "leave").err
+    assert "only the user may decide" in shell.run("sync", "git").err
+    assert shell.run("sync", "git", "status").status == 3
+    assert shell.run("sync", "now").status == 3
+
+
+def test_an_empty_memory_has_nothing_to_copy_or_repair(shell: Shell) -> None:
+    copied, repaired = shell.run("backup"), shell.run("repair")
+
+    assert (copied.status, copied.out) == (0, "Nothing to copy: nothing is stored yet.\n")
+    assert (repaired.status, repaired.out) == (0, "Nothing to repair: nothing is stored yet.\n")
+    assert shell.run("repair", "--orphans").out == (
+        "Every entity has an observation or a relation.\n"
+    )
+
+
+def test_repair_names_the_databases_that_are_intact(filled: Shell) -> None:
+    done = filled.run("repair")
+
+    assert (done.status, done.out) == (0, f"{filled.database} is intact.\n")
+    assert filled.run("repair", "--json").json["waiting"] == 0
+
+
+def test_a_backup_of_a_damaged_database_fails(filled: Shell) -> None:
+    break_database(filled)
+
+    done = filled.run("backup", "--json")
+
+    assert (done.status, done.json["made"]) == (1, [])
+    assert done.json["failures"]
+    shown = filled.run("backup")
+    assert shown.status == 1 and "Nothing to copy" not in shown.out
+
+
+def test_removing_orphans_says_how_many_and_how_to_restore_them(filled: Shell) -> None:
+    orphan(filled, "alone")
+
+    done = filled.run("repair", "--orphans", "--yes")
+
+    assert done.out == "alone\nRemoved: 1. memory-fabric undo --last restores them.\n"
+
+
+def test_team_actions_require_a_shared_log(shell: Shell) -> None:
+    untied = shell.run("team")
+
+    assert (untied.status, untied.out) == (
+        0,
+        "This project is tied to no shared log. memory-fabric team join DSN ties it to one.\n",
+    )
+    assert shell.run("team", "--json").json == []
+    for words in (("sync",), ("leave",), ("members",), ("add", "bob"), ("remove", "bob")):
+        done = shell.run("team", *words)
+        assert done.status == 3 and "tied to no shared log" in done.err
+    for words in (("leave", "--me"), ("release",), ("rule", "1a2b3c4d")):
+        assert shell.run("team", *words).status in (2, 3)
+    refused = shell.run("team", "leave", CLAUDECODE="1")
+    assert refused.status == 2 and "with whom memories are shared" in refused.err
+    assert shell.run("team", "status", CLAUDECODE="1").status == 0
 
 
 def test_the_project_command_shows_the_projects_name_keys_and_id(shell: Shell) -> None:
@@ -319,3 +413,111 @@ def test_doctor_with_option_prove_fails_while_memory_is_off(shell: Shell) -> Non
 
     assert done.status == 1
     assert {c["name"]: c["state"] for c in done.json}["canary comes out"] == "fault"
+
+
+TIE = Tie("p1", space="shop")
+SENT = Result(TIE, Outcome(sent=2, read=5, applied=3))
+
+
+def test_the_result_of_an_exchange_counts_what_was_sent_and_received(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    everything = Outcome(1, refused=2, applied=3, conflicts=4, unread=5, again="it was lost")
+
+    codes = [
+        answer(False, {}, results=[SENT]),
+        answer(False, {}, results=[Result(TIE, everything)]),
+    ]
+
+    assert codes == [0, 0]
+    assert capsys.readouterr().out.splitlines() == [
+        "the shared log of shop: 2 sent, 3 received.",
+        "the shared log of shop: 1 sent, 3 received, 2 refused, 5 unreadable, 4 in conflict. "
+        "Everything was sent and read again, because it was lost.",
+    ]
+
+
+def test_an_exchange_that_failed_or_did_not_take_place_gives_exit_code_1(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    failed = Result(TIE, failure=FabricError("It broke."))
+    busy = Result(TIE)
+
+    codes = [
+        answer(as_json, [], results=[one]) for one in (failed, busy) for as_json in (False, True)
+    ]
+
+    said = capsys.readouterr()
+    assert codes == [1, 1, 1, 1]
+    assert said.err == "memory-fabric: the shared log of shop: It broke.\n"
+    assert "the shared log of shop: another process exchanges it now." in said.out
+    assert answer(False, [], results=[SENT, failed]) == answer(True, [], results=[SENT, busy]) == 1
+    assert answer(True, {"a": 1}, "unseen", results=[SENT]) == 0
+    assert answer(True, {"a": 1}, "unseen") == 0
+    assert "unseen" not in capsys.readouterr().out
+
+
+def test_the_result_of_an_exchange_in_json_has_its_counts_or_its_error() -> None:
+    failed = Result(TIE, failure=FabricError("It broke."))
+
+    sent, wrong, busy = results_as_json([SENT, failed, Result(TIE)])
+
+    assert (sent["space"], sent["error"], sent["sent"], sent["read"]) == ("shop", "", 2, 5)
+    assert wrong == {"space": "shop", "error": "It broke."}
+    assert busy == {"space": "shop", "error": ""}
+
+
+def test_the_state_of_a_shared_log_is_told_line_by_line(shell: Shell) -> None:
+    environ = {**shell.environ, "CLAUDE_PROJECT_DIR": str(shell.project)}
+    with closing(Memory.open(read_settings(environ, {}))) as memory:
+        report = TieReport(memory, Tie("p1", space="shop", member="ann"), 0.0)
+    server = SpaceState(1, "ann", "member", 3)
+    quiet = _status_lines(report, server)
+    report.counts = Counts(records=(("bob", 2), ("eve", 1)))
+    report.state = State(removed="eve")
+    report.demands = [Asked("o:1", "bob", "2026-01-15T10:00:00Z", "our\nname")]
+    report.conflicts = [Conflict("r:1", "", ("Use tabs", ""))]
+
+    loud = _status_lines(report, server._replace(held_by=Holder(17, "bob", "psql", 4.6)))
+    silent = _status_lines(report, NoAnswer("It is off."))[1]
+    wrong = _status_lines(report, FabricError("It broke."))[1]
+    unknown = _status_lines(report, server._replace(held_by=Holder(None, "", "", None)))[2]
+
+    assert quiet[1:] == ["The server answers: you are member of shop with 3 members."]
+    assert loud[2:] == [
+        "Sending waits for a transaction that is open for 5 s: psql of bob (process 17).",
+        "Records of other members here: bob 2, eve 1 (no member any more).",
+        "  bob demands since 2026-01-15, o:1: our name",
+        "  r:1: withdrawn | elsewhere: Use tabs; withdrawn",
+    ]
+    assert silent == "The server does not answer now: It is off."
+    assert wrong == "The server was not read now: It broke."
+    assert unknown == "Sending waits for a transaction that is open: unknown."
+
+
+def test_each_switch_is_told_with_its_state_before_and_now(shell: Shell) -> None:
+    told = [
+        shell.run(*words).out
+        for words in (("off",), ("off",), ("on", "--read"), ("on", "--write", "--read"))
+    ]
+
+    assert told == [
+        "recall was on, is off now; capture was on, is off now, everywhere.\n",
+        "recall was off already; capture was off already, everywhere. Nothing was changed.\n",
+        "recall was off, is on now, everywhere; capture stays off.\n",
+        "recall was on already; capture was off, is on now, everywhere.\n",
+    ]
+    state = shell.run("off", "--here", "--json").json
+    assert state["place"] == shell.run("project", "--json").json["id"]
+    assert (state["reads"], state["writes"], state["changed"]) == (False, False, ["read", "write"])
+
+
+def test_switching_on_everywhere_warns_of_a_project_that_is_still_off(shell: Shell) -> None:
+    shell.run("off", "--here", "--write")
+
+    done = shell.run("on")
+
+    assert done.status == 0 and done.err.count("\n") == 1
+    assert done.err.startswith("memory-fabric: capture is still off here, by ")
+    assert "a switch for this project (memory-fabric on --here)." in done.err
+    assert shell.run("off").err == ""

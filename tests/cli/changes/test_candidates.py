@@ -156,3 +156,38 @@ def test_the_candidates_command_refuses_an_ordinary_record(shell: Shell, memory:
     assert "is no candidate" in refused.err
     assert refused.err.count("\n") == 1
     assert [r.pinned for r in memory.find_records("1")] == [False, False]
+
+
+@pytest.mark.parametrize("number", [20, 21])
+def test_at_most_twenty_decisions_are_printed_and_the_others_counted(
+    shell: Shell, memory: Memory, number: int
+) -> None:
+    ids_ = [hear(memory, f"Never start server {n}") for n in range(number)]
+
+    shown = shell.run("candidates", *(word for id_ in ids_ for word in ("--drop", id_)))
+
+    lines = shown.out.splitlines()
+    assert [line.split(":")[0] for line in lines[:20]] == ["Forgotten"] * 20
+    assert lines[20:] == (["and 1 more"] if number > 20 else [])
+    assert ids(shell) == []
+
+
+def test_a_candidate_cannot_be_kept_and_dropped_at_once(shell: Shell, memory: Memory) -> None:
+    one, two = hear(memory, "Never push to main"), hear(memory, "Use tabs in Makefiles")
+
+    done = shell.run("candidates", "--keep", one, "--keep", two, "--drop", two)
+
+    assert done.status == 2
+    assert f"Use either --keep or --drop for {two}, not both." in done.err
+    assert ids(shell) == [two, one]
+
+
+def test_a_long_candidate_is_shortened_unless_it_is_the_users_quotation(
+    shell: Shell, memory: Memory
+) -> None:
+    hear(memory, "Never start it " + "x" * 145)
+    hear(memory, "Always stop it " + "y" * 146)
+
+    shown = shell.run("candidates").out
+
+    assert "x" * 145 in shown and "y" * 146 not in shown and "…" in shown

@@ -346,3 +346,16 @@ def test_purge_also_erases_the_text_that_a_memory_had_before_an_edit(shell: Shel
     files = [path for path in shell.user_home.parent.rglob("*") if path.is_file()]
     assert [str(p) for p in files if b"quibblefrotz" in p.read_bytes().lower()] == []
     assert "Use Valkey for sessions" in shell.run("recall", "Valkey").out
+
+
+def test_edit_shows_only_the_fields_that_changed(shell: Shell) -> None:
+    id_ = shell.remember("Use Redis for the sessions")["id"]
+
+    reason = shell.run("edit", id_, "--why", "it is fast").out
+    kind = shell.run("edit", id_, "--type", "note").out
+
+    assert "Redis (technology), sessions (component)" in reason
+    assert "binds" not in reason
+    assert "why" in reason and "\nbefore" not in reason and "→" not in reason
+    assert "decision → fact" in kind and "\nscope" not in kind
+    assert kind.count("→") == 1 and kind.endswith(" takes this back.\n")

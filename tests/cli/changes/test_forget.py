@@ -240,3 +240,54 @@ def test_purge_with_yes_does_not_compute_a_preview(
 
     assert done.status == 0
     assert previews == []
+
+
+def test_forget_with_the_code_of_its_preview_forgets_exactly_the_matches(filled: Shell) -> None:
+    code = filled.run("forget", "pagination", "--json").json["code"]
+
+    wrong = filled.run("forget", "pagination", "--confirm", "00000000")
+    done = filled.run("forget", "pagination", "--confirm", code, "--json").json
+
+    assert wrong.status == 2 and "The matches have changed since this preview" in wrong.err
+    assert done["forgotten"] == 2
+    assert filled.run("forget", "pagination").status == 3
+
+
+def test_one_match_needs_no_further_confirmation(filled: Shell) -> None:
+    done = filled.run("forget", "offset", "timeouts", "--yes")
+
+    assert done.out.splitlines()[0].split() == ["id", "kind", "date", "memory"]
+    assert done.out.splitlines()[-1].startswith("Forgotten: 1. Journals and backups keep copies")
+    assert done.out.endswith(" memory-fabric undo --last restores it.\n")
+    assert done.err == ""
+
+
+def test_the_preview_of_an_entity_counts_its_observations_and_shows_what_stays(
+    shell: Shell,
+) -> None:
+    entity = '{"type":"entity","name":"Redis","entityType":"technology","observations":["x"]}'
+    shell.run("import", "-", stdin=entity)
+    shell.remember("Use Redis for the sessions")
+
+    lines = [" ".join(line.split()) for line in shell.run("forget", "Redis").out.splitlines()]
+
+    assert "entity (technology) Redis, 1 observations of its own" in lines
+    assert any("decision, stays" in line and "(also about sessions" in line for line in lines)
+    assert lines[-1].startswith("This would be forgotten; nothing was changed.")
+    one = shell.run("forget", "Redis", "--yes")
+    assert one.status == 0 and "Forgotten: 1." in one.out
+
+
+@pytest.mark.parametrize("option", ["--exact", "--inside", "--everywhere"])
+def test_options_of_a_purge_are_refused_without_it(filled: Shell, option: str) -> None:
+    done = filled.run("forget", "offset", option)
+
+    assert done.status == 2 and "need --purge" in done.err
+
+
+def test_a_purge_in_json_counts_what_it_would_erase(filled: Shell) -> None:
+    told = filled.run("forget", "offset", "timeouts", "--purge", "--json").json
+
+    assert (told["forgotten"], told["purge"]["records"]) == (0, 1)
+    assert (told["purge"]["can_be_undone"], told["purge"]["elsewhere"]) == (False, [])
+    assert "purged" not in told and LESSON.encode() in bytes_of(filled)

@@ -365,12 +365,15 @@ def test_load_lists_a_pinned_memory_first_until_it_is_unpinned(shell: Shell) -> 
     shell.remember(BR_11)
 
     pinned = shell.run("pin", record["short_id"])
+    state = " ".join(shell.run("why", record["short_id"]).out.split())
     loaded = shell.run("load").out
     unpinned = shell.run("pin", record["short_id"], "--off", "--json").json
 
     assert pinned.out.startswith("Pinned: ")
+    assert "state active, pinned" in state
     assert 0 < loaded.index("Never log names") < loaded.index(BR_11)
     assert unpinned["pinned"] is False
+    assert shell.run("pin", record["short_id"], "--off").out.startswith("Not pinned: ")
     assert "pinned" not in shell.run("load").out
 
 
@@ -452,3 +455,59 @@ def test_the_why_command_reports_that_an_undone_memory_was_removed(shell: Shell)
     shown = shell.run("why", kept["id"]).out
 
     assert "state removed" in " ".join(shown.split())
+
+
+def test_remember_shows_what_it_stored_and_where(shell: Shell) -> None:
+    shown = shell.run(
+        *("remember", "Use tabs in Makefiles", "--type", "rule"),
+        *("--why", "make needs them", "--when", "npm run dev"),
+    ).out
+    again = shell.run("remember", "Use tabs in Makefiles", "--type", "rule").out
+
+    assert [" ".join(line.split()) for line in shown.splitlines()[1:]] == [
+        "what Use tabs in Makefiles",
+        "why make needs them",
+        "when npm run dev (binds: command npm run dev)",
+        "new entities Makefiles (technology)",
+        "graph 1 observation",
+        "domain general",
+        "scope team, confidence 0.95",
+        "stored in graph, decisions.jsonl, MEMORY.md",
+    ]
+    assert again.startswith("Already known, now stronger: rule ")
+    assert "known entities  Makefiles (technology)" in again and "new entities" not in again
+
+
+def test_a_condition_of_a_fact_binds_nothing_and_is_shown_as_it_is(shell: Shell) -> None:
+    shown = shell.run("remember", "Ports start at 8000", "--type", "fact", "--when", "npm run dev")
+
+    assert "when npm run dev domain general" in " ".join(shown.out.split())
+    assert "binds" not in shown.out
+
+
+def test_the_suggested_command_names_scope_and_domain_unless_they_are_usual(shell: Shell) -> None:
+    usual = shell.run("remember", "--failed", "Offset pagination fails")
+    other = shell.run(
+        *("remember", "--failed", "Offset pagination fails"),
+        *("--scope", "user", "--domain", "ops"),
+    )
+
+    assert usual.out.endswith("--instead '…' 'Offset pagination fails'\n")
+    assert other.out.endswith("--instead '…' --scope user --domain ops 'Offset pagination fails'\n")
+
+
+def test_remembering_with_a_contradictory_type_and_outcome_is_refused_only_then(
+    shell: Shell,
+) -> None:
+    assert shell.remember("--success", "--type", "pattern", "Cursors scale")["type"] == "pattern"
+    failed = shell.remember("--failed", "--type", "antipattern", "Offsets time out")
+    assert (failed["type"], failed["outcome"]) == ("antipattern", "failed")
+    assert shell.remember("--global", "--scope", "global", "Page by cursors")["scope"] == "global"
+
+
+def test_a_long_text_is_suggested_as_the_same_words(shell: Shell) -> None:
+    long = shell.run("remember", "--failed", f"Offsets {'x' * 392}").out
+    longer = shell.run("remember", "--failed", f"Offsets {'y' * 393}").out
+
+    assert long.endswith(f" 'Offsets {'x' * 392}'\n")
+    assert longer.endswith(" the same words\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -91,7 +92,21 @@ def test_review_shows_at_most_three_items_and_counts_the_others(
         assert filled[name][-8:] in plain
     assert filled["duplicate"][-8:] not in plain
     assert "prompt: stop. don't start it" in plain
+    lines = plain.splitlines()
+    assert lines[0] == "candidate: candidates --keep ID, or --drop ID"
+    candidate = f"  {filled['candidate'][-8:]} (rule, team, by the user, "
+    assert lines[1].startswith(candidate) and lines[1].endswith("): don't start it")
+    assert lines[2] == "    prompt: stop. don't start it"
+    assert lines[3].startswith("contradiction: edit ID --instead-of ID")
+    assert [line.rpartition("): ")[2] for line in lines[4:6]] == [
+        "The order archive is in Postgres",
+        "We use MongoDB for the order archive",
+    ]
     assert "1 near duplicate more (--limit)" in plain
+    assert "(--limit)" not in shell.run("review", "--limit", "4").out
+    [age] = re.findall(r"^stale memory, (\d+) days old: ", plain, re.MULTILINE)
+    assert int(age) > 2000 and plain.count("days old") == 1
+    assert plain.splitlines()[-1].startswith("Changes of --step review-")
     assert "days old" in plain and "because: it expires them" in plain
     assert len(told["due"]) == 3
     kinds = ("candidate", "contradiction", "stale", "duplicate")
@@ -219,3 +234,33 @@ def test_memories_shared_by_others_need_review_until_confirmed_or_dropped(tmp_pa
     assert list(told.values()) == ["foreign"]  # confirmed, and still the claim of somebody else
     shell.run("undo", "--last")
     assert len(due(shell)) == 5
+
+
+def test_a_base_branch_is_refused_without_the_option_branch(shell: Shell) -> None:
+    done = shell.run("review", "main")
+
+    assert done.status == 2 and "main says nothing without --branch." in done.err
+
+
+def test_dropping_the_memories_of_an_unknown_program_is_refused(
+    shell: Shell, filled: dict[str, str]
+) -> None:
+    before = due(shell)
+
+    done = shell.run("review", "--drop", "mem0", "--holds", filled["stale"])
+
+    assert done.status == 2 and "Nothing of mem0 waits to be confirmed." in done.err
+    assert due(shell) == before
+
+
+def test_a_decision_of_a_review_is_told_with_the_memory(
+    shell: Shell, filled: dict[str, str]
+) -> None:
+    held = shell.run("review", "--holds", filled["stale"])
+    replaced = shell.run("review", "--replace", filled["contradiction"], "--json").json
+
+    short = filled["stale"][-8:]
+    assert held.out == f"Confirmed: decision {short}, Sessions are kept in Redis\n"
+    assert (replaced["done"], replaced["record"]["id"]) == ("replaced", filled["contradiction"])
+    assert len(replaced["results"]) == 1
+    assert ("contradiction", filled["contradiction"]) not in due(shell)

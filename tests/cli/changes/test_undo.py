@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import pytest
 
 from cli.shell import Shell
+from memory_fabric.config import read_settings
+from memory_fabric.models import Provenance
+from memory_fabric.store.memory import Memory
 
 DECISION = "Use cursor-based pagination for all list endpoints"
 LESSON = "Offset pagination caused timeouts at 1M rows"
@@ -95,3 +100,42 @@ def test_memories_stored_with_the_same_step_name_are_undone_together(shell: Shel
 
     assert known(shell) == set()
     assert shell.run("recall", "snake case").status == 0
+
+
+def test_undoing_an_undo_is_shown_as_a_redo(filled: Shell) -> None:
+    undone = filled.run("undo", "--last").out
+    redo = undone.partition("memory-fabric ")[2].split()[:2]
+
+    done = filled.run(*redo)
+
+    assert done.out.startswith("Redone: remembered antipattern ")
+    assert done.out.endswith(" undoes it again.\n") and done.out.count("\n") == 1
+    assert known(filled) == {DECISION, LESSON}
+
+
+@pytest.mark.parametrize(("number", "is_short"), [(20, False), (21, True)])
+def test_only_a_step_of_more_than_twenty_changes_is_undone_in_one_line(
+    shell: Shell, number: int, is_short: bool
+) -> None:
+    settings = read_settings({**shell.environ, "CLAUDE_PROJECT_DIR": str(shell.project)}, {})
+    with closing(Memory.open(settings)) as memory:
+        memory.batch = "learn-1"
+        for n in range(number):
+            entity = {"name": f"part-{n}", "entityType": "component", "observations": []}
+            memory.write("create_entities", {"entities": [entity]}, Provenance("mcp"))
+
+    shown = shell.run("undo", "--step", "learn-1").out.splitlines()
+
+    assert len(shown) == (1 if is_short else number)
+    assert shown[0].startswith(f"Undone: {number} changes") is is_short
+
+
+def test_undo_without_arguments_but_with_yes_reverts_the_last_change(filled: Shell) -> None:
+    previewed = filled.run("undo", "--json").json
+    before = known(filled)
+    done = filled.run("undo", "--yes", "--json").json
+
+    assert (previewed["undone"], previewed["changes"][0]["undo"]) == (0, "")
+    assert before == {DECISION, LESSON}
+    assert (done["undone"], done["changes"][0]["undo"] != "") == (1, True)
+    assert known(filled) == {DECISION}

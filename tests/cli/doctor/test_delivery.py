@@ -217,3 +217,42 @@ def test_transcript_lines_without_a_type_are_not_parsed(tmp_path: Path) -> None:
 
     assert found == [{"type": "user"}]
     assert events.count(("call", load_object.__name__)) == 1
+
+
+def test_a_long_name_that_was_cut_in_the_shown_line_is_recognised() -> None:
+    name = "analytics-db-of-the-northern-region"
+    block = f"<memory-fabric>\n- [service · {name[:12]}…] It runs.\n</memory-fabric>"
+    shown = show(given("UserPromptSubmit", block, 1), said("assistant", "Yes.", 9))
+
+    assert receipts.lost([("s-1", f"graph:{name}#1", "prompt", at(1))], [shown]) == (1, [])
+
+
+def test_a_block_without_labels_confirms_no_memory() -> None:
+    block = "<memory-fabric>\n- […] It runs.\n- plain\n</memory-fabric>"
+    shown = show(given("UserPromptSubmit", block, 1), said("assistant", "Yes.", 9))
+
+    assert receipts.lost([("s-1", MEMORY, "prompt", at(1))], [shown])[0] == 1
+    assert len(receipts.lost([("s-1", MEMORY, "prompt", at(1))], [shown])[1]) == 1
+
+
+def test_an_injection_at_the_moment_of_the_last_answer_or_of_the_first_line_is_not_judged() -> None:
+    part = show(said("user", ASKED, 2), said("assistant", "Hello.", 6), whole=False)
+    whole = show(said("user", ASKED, 2), said("assistant", "Hello.", 6))
+
+    def expected(second: int, shown: receipts.Dialogue) -> int:
+        return receipts.lost([("s-1", MEMORY, "prompt", at(second))], [shown])[0]
+
+    assert [expected(second, part) for second in (2, 3, 5, 6)] == [0, 1, 1, 0]
+    assert [expected(second, whole) for second in (1, 2, 6)] == [1, 1, 0]
+
+
+def test_a_dialogue_knows_its_folder_its_first_time_and_its_last_answer() -> None:
+    shown = show(
+        said("user", ASKED, 1, cwd="/first"),
+        said("assistant", "One.", 2, cwd="/second"),
+        said("assistant", "Two.", 4),
+        said("assistant", "", 7),
+        said("assistant", "Aside.", 8, isSidechain=True),
+    )
+
+    assert (shown.first_at, shown.answered_at, shown.folder) == (at(1), at(4), "/first")

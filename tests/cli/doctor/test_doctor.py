@@ -127,3 +127,15 @@ def test_a_broken_module_fails_only_the_doctor_checks_that_need_it(
     assert {name for name, check in canary.items() if check["state"] == "fault"} == faults
     assert len(canary) == 9
     assert all("cut" in canary[name]["told"] for name in faults)
+
+
+def test_doctor_sums_up_its_checks_by_their_state(shell: Shell) -> None:
+    done = shell.run("doctor")
+
+    lines = done.out.splitlines()
+    fine = sum(line.startswith("  ✓ ok ") for line in lines)
+    odd = sum(line.startswith("  ! warning ") for line in lines)
+    assert done.status == 0 and fine > 20 and odd > 0
+    assert lines[-1].startswith(f"{fine + odd} checks: {fine} fine, {odd} to look at.")
+    headings = [line for line in lines if not line.startswith(" ")]
+    assert headings[:-1] == ["Installation", "Claude Code", "At work", "Storage"]

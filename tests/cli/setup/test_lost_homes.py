@@ -164,3 +164,23 @@ def test_check_and_doctor_report_differences_between_registry_and_projects(desk:
     assert "registry lacks" in doctor
     assert status == 1 and key in hidden
     assert "gone-1 is gone" in lost
+
+
+def test_project_adopt_lists_at_most_ten_records_and_counts_those_of_others(desk: Desk) -> None:
+    desk.run("remember", SAID)
+    [line] = desk.journal.read_text("utf-8").splitlines()
+    first = json.loads(line)
+    id_ = "01900000-0000-7000-8000-0000000000"
+    own = [first, *(first | {"id": f"{id_}{n}", "what": f"Part {n}"} for n in range(10, 20))]
+    bob = {"id": f"{id_}99", "type": "decision", "author": "bob"}
+    bob |= {"what": "Use Kafka for the events"}
+    desk.journal.write_text("".join(json.dumps(one) + "\n" for one in [*own, bob]), "utf-8")
+    shutil.rmtree(desk.fabric_home)
+
+    shown = desk.run("project", "adopt")[1].splitlines()
+    planned = json.loads(desk.run("project", "adopt", "--json")[1])
+
+    assert shown[0].startswith(f"{desk.journal}: 11 records that are not in memory, 20")
+    assert sum(line.startswith("  20") for line in shown) == 10
+    assert "1 are by bob; they are left alone." in shown
+    assert (planned["records"], planned["others"]) == (11, {"bob": 1})

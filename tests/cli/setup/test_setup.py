@@ -458,3 +458,64 @@ def test_setup_in_a_terminal_changes_nothing_unless_answered_yes(
     assert terminal.wait() in (1, 130, -signal.SIGINT)
     assert settings.read_bytes() == ODD
     assert not os.path.exists(shell.memory / "setup.json")
+
+
+def test_setup_of_a_project_warns_that_others_need_the_same_path(shell: Shell) -> None:
+    done = shell.run("setup", "--settings", "project", "--yes")
+    told = shell.run("setup", "--settings", "project", "--yes", "--json").json
+    back = shell.run("setup", "--remove", "--yes")
+    local = shell.run("setup", "--settings", "local", "--yes")
+
+    folder = shell.project / ".claude"
+    assert done.out.count("Written: ") == 2
+    assert "Other users of the repository need memory-fabric at the same path" in done.out
+    assert "claude mcp add" not in done.out
+    assert (told["files"], told["written"], told["next"]) == ([], False, [])
+    assert f"{folder}/settings.json would be deleted: it held nothing else." in back.out
+    assert f"{folder}/settings.json is as it was before.\n" in back.out
+    assert "New sessions" not in back.out and "at the same path" not in back.out
+    assert "at the same path" not in local.out
+
+
+def test_setup_in_the_users_settings_does_not_mention_other_users(
+    shell: Shell, settings: Path
+) -> None:
+    done = shell.run("setup", "--yes")
+
+    assert "New sessions will have the hooks." in done.out
+    assert "at the same path" not in done.out and "would be deleted" not in done.out
+
+
+def test_removing_a_setup_that_is_not_there_says_so(shell: Shell) -> None:
+    done = shell.run("setup", "--remove", "--yes")
+
+    assert (done.status, done.out) == (0, "Nothing to do: nothing is set up.\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--file", "x", "--settings", "user"), "Use either --settings or --file"),
+        (("--shell", "--mcp"), "--shell only links the command"),
+        (("--shell", "--client", "codex"), "--shell only links the command"),
+        (("--client", "codex", "--settings", "user"), "--client has its own file"),
+        (("--bin", "x"), "--bin needs --shell"),
+    ],
+)
+def test_options_of_setup_that_exclude_each_other_are_refused(
+    shell: Shell, words: tuple[str, ...], said: str
+) -> None:
+    done = shell.run("setup", *words, "--yes")
+
+    assert (done.status, done.out) == (2, "")
+    assert said in done.err
+    assert not (shell.project / "x").exists()
+
+
+def test_a_link_on_the_path_needs_no_line_in_the_profile(shell: Shell) -> None:
+    folder = shell.user_home / ".local" / "bin"
+
+    done = shell.run("setup", "--shell", PATH=f"{shell.environ['PATH']}:{folder}/")
+
+    assert done.out == f"Linked: {folder / 'memory-fabric'}\n"
+    assert shell.run("setup", "--shell", "--remove").out == f"Removed: {folder / 'memory-fabric'}\n"

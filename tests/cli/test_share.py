@@ -1,0 +1,92 @@
+"""share: what git sees, and what is told about it."""
+
+from __future__ import annotations
+
+import pytest
+
+from cli.shell import Shell
+from viewer import waits
+
+OFF = "Not shared: memory-fabric shares no records of this project.\n"
+
+
+def hear_of_bob(shell: Shell) -> None:
+    """Switch sharing on, and have a session read what a colleague has shared."""
+    shell.run("share", "on")
+    waits.read(shell, waits.colleague(shell, "Carts are kept in Redis"))
+
+
+def test_sharing_is_off_until_it_is_switched_on(shell: Shell) -> None:
+    state = shell.run("share")
+
+    assert (state.status, state.out, state.err) == (0, OFF, "")
+    assert shell.run("share", "--json").json["sharing"] is False
+
+
+def test_sharing_tells_what_others_will_see_and_what_to_do_next(shell: Shell) -> None:
+    shell.remember("Use tabs in Makefiles", "--type", "rule")
+    for text in ("We use Redis for sessions", "We use Kafka for events"):
+        shell.remember(text, "--type", "decision")
+    path = shell.project / ".claude" / "memory" / "decisions.jsonl"
+
+    on = shell.run("share", "on").out.splitlines()
+    state = shell.run("share").out
+    told = shell.run("share", "--json").json
+
+    assert on[0] == f"Shared: {path} (decision 2, constraint 1)."
+    assert on[1].startswith("Once you commit it,") and "your name and machine (ann on " in on[1]
+    assert on[2] == f"Next: review it, then run git add {path.parent} and git commit."
+    assert state == f"{on[0]}\n"
+    assert (told["sharing"], told["file"]) == (True, str(path))
+    assert list(told["lines"].items()) == [("decision", 2), ("constraint", 1)]
+    assert (told["unreadable"], told["conflict"], told["waiting"]) == (0, False, 0)
+
+
+def test_an_unreadable_line_and_a_conflict_in_the_shared_file_are_told(shell: Shell) -> None:
+    shell.remember("Use tabs in Makefiles")
+    shell.run("share", "on")
+    path = shell.project / ".claude" / "memory" / "decisions.jsonl"
+    path.write_text("{torn\n" + path.read_text("utf-8"), "utf-8")
+    torn = shell.run("share").out
+    path.write_text("<<<<<<< HEAD\n" + path.read_text("utf-8") + ">>>>>>> theirs\n", "utf-8")
+    marked = shell.run("share")
+
+    assert "1 lines of it cannot be read and are ignored.\n" in torn
+    assert "conflict markers" not in torn
+    assert "It has conflict markers: keep the lines of both sides" in marked.out
+    shell.remember("Use spaces in Python")
+    waiting = shell.run("share").out
+    assert "1 of your lines wait in the home until the merge conflict is resolved.\n" in waiting
+
+
+def test_ending_the_sharing_stops_reading_others_and_keeps_their_records(shell: Shell) -> None:
+    hear_of_bob(shell)
+
+    on, off = shell.run("share").out, shell.run("share", "off").out
+
+    assert on.endswith("Records of others, by the name they claim: bob 1.\n")
+    assert off.startswith(f"{OFF}Records of others are not read any more;")
+    assert off.endswith(
+        "Records of others, by the name they claim: bob 1.\n"
+        "They stay; memory-fabric share off --forget deletes them.\n"
+    )
+
+
+def test_records_of_others_are_deleted_only_with_yes(shell: Shell) -> None:
+    hear_of_bob(shell)
+
+    preview = shell.run("share", "off", "--forget").out
+    done = shell.run("share", "off", "--forget", "--yes")
+    again = shell.run("share", "off", "--forget")
+
+    assert "1 records of others would be deleted; nothing was changed. --yes does so." in preview
+    assert "Deleted: 1 records of others. share on reads them again." in done.out
+    assert again.out.endswith("There are no records of others.\n")
+    assert shell.run("share", "--json").json["others"] == {}
+
+
+@pytest.mark.parametrize("action", ["on", "status"])
+def test_the_records_of_others_are_forgotten_only_with_off(shell: Shell, action: str) -> None:
+    done = shell.run("share", action, "--forget")
+
+    assert done.status == 2 and "--forget needs off." in done.err
