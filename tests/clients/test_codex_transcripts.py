@@ -190,3 +190,110 @@ def test_reading_a_codex_transcript_can_resume_at_any_line(rollouts: Rollouts) -
 
     assert [turn.text for turn in (*first.turns, *rest.turns)] == ["Run the tests", "They pass."]
     assert [*first.turns, *rest.turns] == rollouts.turns
+
+
+@pytest.mark.parametrize(
+    ("output", "text", "is_error"),
+    [
+        ("Exit code: 2\nOutput:\nx", "x", True),
+        ("Exit code: 0", "Exit code: 0", False),
+        ("Process exited with code 1", "Process exited with code 1", True),
+        ("Exit code: 2", "Exit code: 2", True),
+        ("apply_patch verification failed: x", "apply_patch verification failed: x", True),
+        ("It is unsupported x", "It is unsupported x", False),
+        ('{"output": "x", "metadata": {"exit_code": 0}}', "x", False),
+        ('{"output": "x", "metadata": {"exit_code": 1}}', "x", True),
+        ('{"output": "x"}', "x", False),
+        ('{"other": 1}', '{"other": 1}', False),
+        ("{broken", "{broken", False),
+        ({"content": "x", "success": False}, "x", True),
+        ({"content": "x", "success": True}, "x", False),
+        ([{"type": "input_text", "text": "a"}, {"text": "b"}], "a\nb", False),
+        (3, "", False),
+    ],
+    ids=str,
+)
+def test_the_result_of_a_codex_call_is_read_in_every_form(
+    rollouts: Rollouts, output: object, text: str, *, is_error: bool
+) -> None:
+    told = {"type": "function_call_output", "call_id": "c", "output": output}
+    rollouts.write(("response_item", told))
+
+    [turn] = rollouts.turns
+
+    assert turn.results == (ToolResult("c", text, is_error),)
+    assert turn.role == "user"
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "tools"),
+    [
+        ("shell", {"command": ["bash", "-c", "make x"]}, [("Bash", "make x")]),
+        ("shell", {"command": ["make", "-c", "x"]}, [("Bash", "x")]),
+        ("shell", {"command": ["make", "-C", "x"]}, [("Bash", "make -C x")]),
+        ("shell", {"command": ["a", "-c", "b", "c"]}, [("Bash", "a -c b c")]),
+        ("exec_command", {}, [("Bash", "")]),
+        ("other", {"command": "x"}, [("other", "x")]),
+        ("", {"command": "x"}, []),
+    ],
+)
+def test_the_command_of_a_codex_call_is_read_without_the_shell_around_it(
+    rollouts: Rollouts, name: str, arguments: dict[str, Any], tools: list[tuple[str, str]]
+) -> None:
+    call = {"type": "function_call", "name": name, "arguments": json.dumps(arguments)}
+    rollouts.write(("response_item", {**call, "call_id": "c"}))
+
+    found = [tool for turn in rollouts.turns for tool in turn.tools]
+
+    assert [(tool.name, str(tool.input.get("command", ""))) for tool in found] == tools
+
+
+def test_a_patch_in_a_codex_shell_call_is_an_edit_of_its_files(rollouts: Rollouts) -> None:
+    patch = "*** Begin Patch\n*** Delete File: a.py\n*** Move to: b.py\n*** Move to: b.py"
+    rollouts.write(
+        ("turn_context", {"cwd": "/srv"}),
+        ("response_item", shell_call(f" apply_patch <<E\n{patch}\nE")),
+        ("response_item", shell_call("echo apply_patch", "call_2")),
+        ("response_item", shell_call("apply_patch --help", "call_3")),
+    )
+
+    tools = [tool for turn in rollouts.turns for tool in turn.tools]
+
+    assert [tool.input.get("file_path") for tool in tools[:2]] == ["/srv/a.py", "/srv/b.py"]
+    assert [tool.name for tool in tools] == ["Edit", "Edit", "Bash", "Bash"]
+    assert rollouts.turns[0].cwd == "/srv"
+
+
+def test_a_codex_session_without_a_folder_or_an_id_is_read_as_far_as_possible(
+    rollouts: Rollouts,
+) -> None:
+    rollouts.write(cwd="")
+    assert rollouts.found == []
+
+    rollouts.write(id="", timestamp="")
+    [found] = rollouts.found
+    assert (found.head.session, found.head.began_at) == (SESSION, "2026-11-23T08:37:00.000Z")
+
+
+def test_only_rollouts_are_transcripts_of_codex_even_if_archived(rollouts: Rollouts) -> None:
+    rollouts.write()
+    archive = rollouts.root / "archived_sessions"
+    archive.mkdir()
+    rollouts.path.rename(archive / rollouts.path.name)
+    for name in ("notes.jsonl", "rollout-1.json"):
+        (archive / name).write_text(json.dumps({"type": "session_meta", "payload": META}) + "\n")
+
+    assert [Path(found.path).parent for found in rollouts.found] == [archive]
+
+
+def test_a_prompt_that_codex_wrote_itself_is_not_the_users(rollouts: Rollouts) -> None:
+    rollouts.write(
+        ("event_msg", user_message("<task-notification>\n<task-id>a</task-id>", "x")),
+        ("event_msg", {"type": "user_message", "message": "Go", "kind": "other"}),
+        ("event_msg", {"type": "user_message", "message": "Stop"}),
+        ("event_msg", {"type": "item_completed", "item": {"type": "Reasoning", "id": "x"}}),
+        ("event_msg", {"type": "user_message", "message": ""}),
+        ("response_item", message("assistant", "")),
+    )
+
+    assert [turn.text for turn in rollouts.turns] == ["Stop"]

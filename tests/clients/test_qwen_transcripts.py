@@ -92,3 +92,55 @@ def test_entries_copied_into_a_forked_qwen_session_keep_their_original_session(c
     [turn] = read(chats, entry(1, "user", [{"text": "Write it"}], forkedFrom=forked))
 
     assert turn.session == "parent"
+
+
+@pytest.mark.parametrize(
+    ("fields", "origin"),
+    [
+        ({}, "typed"),
+        ({"provenance": "system"}, "machine"),
+        ({"subtype": "notification"}, "machine"),
+    ],
+)
+def test_the_author_of_a_qwen_prompt_is_known(fields: dict[str, Any], origin: str) -> None:
+    turn = transcripts.qwen_turn_of(entry(1, "user", [{"text": "Go"}], **fields))
+
+    assert turn is not None and turn.origin == origin
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        entry(1, "system", [{"text": "Go"}]),
+        entry(1, "user", [{"text": "Go"}], isSidechain=True),
+        entry(1, "user", [{"text": ""}]),
+        entry(1, "user", []) | {"message": {"parts": {"text": "Go"}}},
+        entry(1, "user", []) | {"message": "Go"},
+        entry(1, "tool_result", [{"text": "Go"}]),
+    ],
+)
+def test_other_entries_of_qwen_are_no_turns(other: dict[str, Any]) -> None:
+    assert transcripts.qwen_turn_of(other) is None
+
+
+def test_a_qwen_result_failed_if_it_has_an_error_or_a_status_of_one() -> None:
+    def result(response: dict[str, str], status: str) -> ToolResult:
+        part = {"functionResponse": {"id": "c", "response": response}}
+        turn = transcripts.qwen_turn_of(
+            entry(1, "tool_result", [part], toolCallResult={"status": status})
+        )
+        assert turn is not None
+        return turn.results[0]
+
+    assert result({"error": "no"}, "success") == ToolResult("c", "no", True)
+    assert result({"output": "x"}, "error") == ToolResult("c", "x", True)
+    assert result({"output": "x"}, "success") == ToolResult("c", "x", False)
+
+
+def test_a_tool_of_qwen_without_an_equivalent_keeps_its_name() -> None:
+    calls = [{"functionCall": {"id": "c", "name": name}} for name in ("task", "glob", "replace")]
+
+    turn = transcripts.qwen_turn_of(entry(1, "assistant", [{"text": "a"}, *calls, {"text": "b"}]))
+
+    assert turn is not None and turn.text == "a\nb"
+    assert [tool.name for tool in turn.tools] == ["task", "glob", "Edit"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memory_fabric.clients import transcript
-from memory_fabric.clients.transcript import MAX_BYTES, ToolResult, ToolUse, Turn, read_on
+from memory_fabric.clients.transcript import (
+    MAX_BYTES,
+    MAX_HEAD_LINES,
+    MISSING,
+    REPLACED,
+    UNREADABLE,
+    ToolResult,
+    ToolUse,
+    Turn,
+    before_prompt,
+    read_on,
+)
+from memory_fabric.config import read_settings
 
 # Other work on the machine must not fail a law.
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -335,6 +348,193 @@ class TestLastSaid:
 
         assert [text for _, text in said] == ["text 98", "text 99"]
 
+    def test_the_blocks_of_one_message_are_joined_and_other_turns_are_left_out(
+        self, tmp_path: Path
+    ) -> None:
+        path = tmp_path / "t.jsonl"
+        lines = [
+            self.entry(1, "first"),
+            self.entry(1, "second").replace("u1", "u2"),
+            self.entry(3, "of a subagent", isSidechain=True),
+            self.entry(4, " \n"),
+            entry('an "assistant" of the user').decode().strip(),
+            self.entry(5, "last"),
+        ]
+        path.write_text("\n".join(lines) + "\n")
+
+        said = transcript.last_said(str(path), 3)
+
+        assert [text for _, text in said][-1:] == ["last"]
+        assert ("u2", "first\nsecond") in said
+        assert "of a subagent" not in str(said) and not any(not text.strip() for _, text in said)
+
     @pytest.mark.parametrize("path", ["", "/nowhere/t.jsonl", "\0", "/dev/zero", "."])
     def test_a_path_without_a_transcript_gives_no_messages(self, path: str) -> None:
         assert transcript.last_said(path, 10) == []
+
+
+def test_a_reading_tells_what_was_wrong_with_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(entry("one") + entry("two"))
+    first = read_on(str(path))
+
+    again = read_on(str(path), first.offset, first.mark)
+    path.write_bytes(entry("six") + entry("two."))
+    replaced = read_on(str(path), first.offset, first.mark)
+
+    assert (first.trouble, first.more, again.trouble, again.turns) == ("", False, "", [])
+    assert again.mark == first.mark != ""
+    assert (replaced.trouble, [t.text for t in replaced.turns]) == (REPLACED, ["six", "two."])
+    assert replaced.mark not in ("", first.mark)
+    missing = read_on(str(tmp_path / "other"), 7, "m")
+    assert (missing.trouble, missing.offset, missing.mark) == (MISSING, 7, "m")
+    assert read_on(str(tmp_path), 7, "m").trouble == UNREADABLE
+
+
+def test_a_reading_ends_before_a_prompt_once_enough_text_was_read(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    answered = entry("x" * 10) + entry("y" * 10, role="assistant")
+    path.write_bytes(answered + entry("z" * 10) + entry("w" * 10, role="assistant"))
+
+    for most, texts in ((20, "xy"), (21, "xy"), (30, "xy"), (31, "xyzw")):
+        reading = read_on(str(path), max_said=most)
+        assert "".join(turn.text[0] for turn in reading.turns) == texts
+        assert reading.more == (texts == "xy")
+        assert (reading.offset == len(answered)) == (texts == "xy")
+
+
+def tool(*ids: str) -> bytes:
+    blocks = [{"type": "tool_use", "id": id_, "name": "Bash", "input": {}} for id_ in ids]
+    return json.dumps({"type": "assistant", "message": {"content": blocks}}).encode() + b"\n"
+
+
+def result(id_: str) -> bytes:
+    block = {"type": "tool_result", "tool_use_id": id_, "content": "ok"}
+    return json.dumps({"type": "user", "message": {"content": [block]}}).encode() + b"\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "state"),
+    [
+        (b"", ""),
+        (entry("Go"), ""),
+        (entry("Go") + tool("a"), "running"),
+        (entry("Go") + tool("a") + result("a"), ""),
+        (entry("Go") + tool("a", "b") + result("a"), "running"),
+        (tool("a") + entry("Go") + entry("Done", role="assistant"), ""),
+        (tool("a") + entry("Done", role="assistant"), "running"),
+    ],
+)
+def test_a_tool_is_running_if_its_call_has_no_result_since_the_last_prompt(
+    tmp_path: Path, lines: bytes, state: str
+) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(lines)
+
+    assert before_prompt(str(path), "notes off") == state
+
+
+def test_the_transcripts_of_the_newest_subagents_are_found_oldest_first(tmp_path: Path) -> None:
+    folder = tmp_path / "s1" / "subagents"
+    folder.mkdir(parents=True)
+    for number in range(transcript.MAX_AGENTS + 1):
+        (folder / f"agent-{number:02}.jsonl").touch()
+        os.utime(folder / f"agent-{number:02}.jsonl", (100 - number, 100 - number))
+    (folder / "agent-00.meta.json").touch()
+
+    paths = transcript.paths_of_agents(str(tmp_path / "s1.jsonl"))
+
+    assert [Path(path).stem for path in paths] == [
+        f"agent-{number:02}" for number in range(transcript.MAX_AGENTS - 1, -1, -1)
+    ]
+    assert transcript.paths_of_agents(str(tmp_path / "s2.jsonl")) == []
+    assert transcript.paths_of_agents("a\0b") == []
+
+
+def test_the_call_that_started_a_subagent_is_read_from_the_agents_file(tmp_path: Path) -> None:
+    folder = tmp_path / "s1" / "subagents"
+    folder.mkdir(parents=True)
+    (folder / "agent-a-1_b.meta.json").write_text('{"toolUseId": "t1"}')
+    (folder / "agent-c.meta.json").write_text("{broken")
+    path = str(tmp_path / "s1.jsonl")
+
+    assert transcript.task_of_agent(path, "a-1_b") == "t1"
+    for agent in ("c", "d", "", "../agent-c", "a b"):
+        assert transcript.task_of_agent(path, agent) == ""
+
+
+def test_only_a_path_in_the_clients_folder_is_its_own(tmp_path: Path) -> None:
+    settings = read_settings({"HOME": str(tmp_path)}, {})
+    own = Path(settings.config_dir) / "projects"
+    own.mkdir(parents=True)
+    (tmp_path / "link").symlink_to(own)
+
+    def is_own(path: str) -> bool:
+        return transcript.is_clients_own(settings, path)
+
+    assert is_own(f"{own}/p/s.jsonl") and is_own(f"{tmp_path}/link/p/s.jsonl")
+    for other in (f"{own}", f"{own}s/s.jsonl", f"{own}/../s.jsonl", f"{own}/a\0b", ""):
+        assert not is_own(other)
+    other_client = settings._replace(client=settings.client._replace(key="codex"))
+    assert transcript.is_clients_own(other_client, "/anywhere")
+
+
+def test_only_the_first_complete_lines_are_searched_for_a_sessions_data(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(
+        b'{broken\n{"a": 1}\n' + b"\n" * (MAX_HEAD_LINES - 3) + b'{"b": 2}\n{"c": 3}\n'
+    )
+    assert list(transcript.entries(str(path))) == [{"a": 1}, {"b": 2}]
+
+    path.write_bytes(b'{"a": 1}\n{"b": 2}')
+    assert list(transcript.entries(str(path))) == [{"a": 1}]
+
+
+@pytest.mark.parametrize(
+    ("attachment", "origin"),
+    [
+        ({"type": "queued_command", "prompt": "Go"}, "typed"),
+        ({"type": "queued_command", "prompt": "Go", "commandMode": "prompt"}, "typed"),
+        ({"type": "queued_command", "prompt": "Go", "commandMode": "task-notification"}, "machine"),
+        ({"type": "queued_command", "prompt": "Go", "isMeta": True}, "machine"),
+        ({"type": "queued_command", "prompt": "Go", "textNotTyped": True}, "machine"),
+        ({"type": "queued_command", "prompt": "Go", "origin": {"kind": "bridge"}}, "machine"),
+        ({"type": "file", "prompt": "Go"}, ""),
+        ("queued_command", ""),
+    ],
+    ids=str,
+)
+def test_a_message_sent_meanwhile_is_a_prompt_of_whoever_sent_it(
+    attachment: object, origin: str
+) -> None:
+    turn = transcript.any_turn_of({"type": "attachment", "uuid": "u", "attachment": attachment})
+
+    assert (turn and (turn.role, turn.text, turn.origin)) == (
+        ("user", "Go", origin) if origin else None
+    )
+
+
+@pytest.mark.parametrize(
+    ("fields", "unknown"),
+    [
+        ({"promptSource": "typed", "turnOrigin": "human"}, ""),
+        ({"promptSource": "system", "wakeupSource": "loop_wakeup"}, ""),
+        ({"promptSource": "voice"}, "promptSource=voice"),
+        ({"turnOrigin": "agent"}, "turnOrigin=agent"),
+        ({"version": "2.1.1"}, ""),
+        ({"version": "9.0.0"}, "no promptSource, turnOrigin, wakeupSource"),
+        ({"version": "9.0.0-beta.1"}, "no promptSource, turnOrigin, wakeupSource"),
+        ({"version": "9.0.0", "isSidechain": True}, ""),
+        ({"version": "9.0.0", "isMeta": True}, ""),
+        ({"version": "9.0.0", "type": "assistant"}, ""),
+        ({"version": "9.0.0", "message": {"content": "[Request interrupted by user]"}}, ""),
+        ({"version": "9.0.0", "message": {"content": "<command-name>/x</command-name>"}}, ""),
+    ],
+    ids=str,
+)
+def test_marks_of_prompts_that_nobody_has_measured_are_named(
+    fields: dict[str, object], unknown: str
+) -> None:
+    prompt = {"type": "user", "message": {"content": "Go"}, "uuid": "u"}
+
+    assert transcript.unknown_mark({**prompt, **fields}) == unknown
