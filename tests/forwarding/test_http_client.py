@@ -66,7 +66,16 @@ def test_a_redirect_is_not_followed(tmp_path: Path, status: int) -> None:
 
 @pytest.mark.parametrize(
     ("stated", "seconds"),
-    [("120", 120), ("Fri, 01 Jan 2100 00:00:00 GMT", 90), ("soon", 0), ("-5", 0), ("", 0)],
+    [
+        ("120", 120),
+        (" 7 ", 7),
+        ("1234567890", 123456789),
+        ("Fri, 01 Jan 2100 00:00:00 GMT", 90),
+        ("Thu, 01 Jan 2099 00:00:00 GMT", 0),
+        ("soon", 0),
+        ("-5", 0),
+        ("", 0),
+    ],
 )
 def test_retry_after_is_read_as_seconds_or_as_a_date_and_ignored_if_invalid(
     tmp_path: Path, stated: str, seconds: float
@@ -76,6 +85,59 @@ def test_retry_after_is_read_as_seconds_or_as_a_date_and_ignored_if_invalid(
         answer = post(b"{}", "k")
 
     assert answer.retry_after_s == seconds
+
+
+MEANINGS = {
+    302: ("redirects, which is not followed", "final address"),
+    400: ("rejects the request", "docs/forwarding.md"),
+    401: ("refuses the key", "MEMORY_FABRIC_FORWARD_KEY"),
+    403: ("refuses the key", "MEMORY_FABRIC_FORWARD_KEY"),
+    404: ("does not accept texts at this address", "MEMORY_FABRIC_FORWARD_URL"),
+    405: ("does not accept POST", "MEMORY_FABRIC_FORWARD_URL"),
+    407: ("proxy requires a login", "https_proxy"),
+    409: ("another text with the same idempotency key", ""),
+    413: ("rejects the text as too long", ""),
+    418: ("The receiver failed", sender.LATER),
+    422: ("rejects a field", "docs/forwarding.md"),
+    429: ("limits the rate", sender.LATER),
+    500: ("The receiver failed", sender.LATER),
+    503: ("is not available now", sender.LATER),
+}
+
+
+def test_each_status_of_an_answer_has_its_own_message_and_remedy(tmp_path: Path) -> None:
+    with Receiver(*(Says(status, body=b"odd\x07 text") for status in MEANINGS)) as receiver:
+        post = over_network(settings(tmp_path, receiver.url))
+        answers = {status: post(b"{}", "k") for status in MEANINGS}
+
+    for status, (said, remedy) in MEANINGS.items():
+        answer = answers[status]
+        assert answer.status == status and said in answer.message
+        assert answer.message.endswith(f" ({status}).")
+        assert remedy in answer.remedy and bool(answer.remedy) == bool(remedy)
+        assert answer.text == ("odd text" if status in (400, 409, 413, 422) else "")
+
+
+@pytest.mark.parametrize(
+    ("error", "said", "remedy"),
+    [
+        (socket.gaierror(-2, "unknown"), "The name receiver.example is not known.", "the network"),
+        (ConnectionRefusedError(), "Nothing listens at receiver.example.", "Start the receiver"),
+        (TimeoutError(), "receiver.example did not answer in time.", sender.LATER),
+        (OSError("odd\nreason"), "could not be reached: odd reason.", sender.LATER),
+        (OSError(), "could not be reached: OSError.", sender.LATER),
+    ],
+)
+def test_an_unreachable_receiver_is_reported_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: OSError, said: str, remedy: str
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
+    answer = over_network(settings(tmp_path, "http://receiver.example/in"))(b"{}", "k")
+
+    assert answer.status == 0 and said in answer.message and remedy in answer.remedy
 
 
 def test_a_very_long_response_is_truncated_and_redacted(tmp_path: Path) -> None:
@@ -134,6 +196,15 @@ def test_an_unknown_self_signed_certificate_is_not_trusted(tmp_path: Path) -> No
     assert receiver.requests == []
 
 
+def test_a_receiver_without_encryption_at_an_encrypted_address_is_reported(tmp_path: Path) -> None:
+    with Receiver() as receiver:
+        url = receiver.url.replace("http:", "https:")
+        answer = over_network(settings(tmp_path, url))(b"{}", "k")
+
+    assert answer.status == 0 and "failed to negotiate TLS" in answer.message
+    assert "http or https" in answer.remedy and receiver.requests == []
+
+
 def test_a_certificate_in_the_ssl_cert_file_is_trusted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -156,6 +227,22 @@ def test_plain_http_never_goes_through_a_proxy(
         for name in ("http_proxy", "https_proxy", "all_proxy"):
             monkeypatch.setenv(name, proxy.origin)
         answer = over_network(settings(tmp_path, receiver.url))(b"{}", "k")
+
+    assert answer.status == 202 and proxy.requests == []
+
+
+def test_https_to_this_machine_never_goes_through_a_proxy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    certificate = make_certificate(tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    with Receiver() as proxy, Receiver() as receiver:
+        monkeypatch.setenv("https_proxy", proxy.origin)
+        receiver.speak_tls(context)
+        url = receiver.url.replace("http:", "https:")
+        answer = over_network(settings(tmp_path, url))(b"{}", "k")
 
     assert answer.status == 202 and proxy.requests == []
 

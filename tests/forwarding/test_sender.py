@@ -16,7 +16,7 @@ import pytest
 from memory_fabric import processes
 from memory_fabric.config import Settings
 from memory_fabric.forwarding import sender
-from memory_fabric.forwarding.sender import Answer, delay_after, deliver, send_now
+from memory_fabric.forwarding.sender import Answer, Sent, delay_after, deliver, may_send, send_now
 from memory_fabric.store import files
 from memory_fabric.store.home import switches
 from memory_fabric.store.queues import spool
@@ -137,7 +137,158 @@ class TestDelivering:
         [aside] = spool.rejected(str(tmp_path))
         kept = spool.read(aside)
         assert aside.key == "a" and kept["body"]["session_summary"] == "text of a"
-        assert (kept["answer"]["status"], kept["answer"]["text"]) == (status, "why")
+        told = {"status": status, "at": "2027-01-15T08:00:00.000Z", "told": "No.", "text": "why"}
+        assert kept["answer"] == told
+
+    @pytest.mark.parametrize("status", [200, 204, 299])
+    def test_every_status_of_success_means_that_the_item_arrived(
+        self, tmp_path: Path, status: int
+    ) -> None:
+        put(tmp_path, "a")
+
+        sent = send_now(settings(tmp_path), Post(lambda body: Answer(status)), Time().clock)
+
+        assert sent == Sent(arrived=1) and left(tmp_path) == []
+
+    def test_sending_once_reports_what_arrived_what_was_refused_and_the_last_failure(
+        self, tmp_path: Path
+    ) -> None:
+        put(tmp_path, "202", "422", "202-too", "503", "202-later")
+
+        def answer(body: dict[str, Any]) -> Answer:
+            return Answer(int(body["idempotency_key"][:3]), "Said.")
+
+        sent = send_now(settings(tmp_path), Post(answer), Time().clock)
+
+        assert sent == Sent(2, 1, Answer(503, "Said."))
+        assert left(tmp_path) == ["503", "202-later"]
+
+    @pytest.mark.parametrize(
+        ("status", "asked"), [(0, 1), (429, 1), (499, 1), (500, 2), (502, 2), (503, 1), (504, 2)]
+    )
+    def test_a_round_ends_at_the_second_failure_that_may_be_due_to_the_item(
+        self, tmp_path: Path, status: int, asked: int
+    ) -> None:
+        put(tmp_path, *"abcd")
+        post = Post(lambda body: Answer(status))
+
+        send_now(settings(tmp_path), post, Time().clock)
+
+        assert post.asked == asked and left(tmp_path) == [*"abcd"]
+
+    @pytest.mark.parametrize("status", [202, 422])
+    def test_failures_of_a_round_are_counted_from_the_last_item_that_was_answered(
+        self, tmp_path: Path, status: int
+    ) -> None:
+        put(tmp_path, "bad", "b", "bad-too", "c", "bad-again", "bad-last", "d")
+
+        def answer(body: dict[str, Any]) -> Answer:
+            return Answer(500 if body["idempotency_key"].startswith("bad") else status)
+
+        post = Post(answer)
+        send_now(settings(tmp_path), post, Time().clock)
+
+        assert post.asked == 6
+        assert left(tmp_path) == ["bad", "bad-too", "bad-again", "bad-last", "d"]
+
+    def test_failures_in_a_row_are_counted_for_each_receiver_until_an_item_arrives(
+        self, tmp_path: Path
+    ) -> None:
+        put(tmp_path, "a", "b")
+        put(tmp_path, "c", to=THERE)
+        clock, counted = Time(), []
+        down, refuses = Post(lambda body: DOWN), Post(lambda body: Answer(422))
+
+        def half(body: dict[str, Any]) -> Answer:
+            return DOWN if body["idempotency_key"] == "b" else Answer(202)
+
+        posts = [(down, HERE), (down, HERE), (down, THERE), (down, HERE), (down, HERE)]
+        for post, url in [*posts, (Post(half), HERE), (down, HERE), (refuses, HERE)]:
+            send_now(settings(tmp_path, url), post, clock.clock)
+            state = spool.state(str(tmp_path))
+            counted.append((state["failures"], state["next_at"]))
+
+        waits = [(1, 2), (2, 4), (1, 2), (1, 2), (2, 4), (1, 2), (2, 4)]
+        assert counted == [*((n, NOW_S + wait_s) for n, wait_s in waits), (0, 0)]
+        assert left(tmp_path) == ["c"]
+
+    def test_a_damaged_count_of_failures_begins_anew(self, tmp_path: Path) -> None:
+        put(tmp_path, "a")
+        spool.update_state(str(tmp_path), to=HERE, failures="many")
+
+        send_now(settings(tmp_path), Post(lambda body: DOWN), Time().clock)
+
+        assert spool.state(str(tmp_path))["failures"] == 1
+
+    @pytest.mark.parametrize(
+        ("after_s", "waited"),
+        [(sender.LONGEST_PAUSE_S, [sender.LONGEST_PAUSE_S]), (sender.LONGEST_PAUSE_S + 1, [])],
+    )
+    def test_the_sender_waits_for_a_short_pause_and_ends_before_a_longer_one(
+        self, tmp_path: Path, after_s: float, waited: list[float]
+    ) -> None:
+        put(tmp_path, "a")
+        answers = iter([Answer(429, retry_after_s=after_s), Answer(202)])
+        clock = Time()
+
+        deliver(settings(tmp_path), Post(lambda body: next(answers)), clock.clock)
+
+        assert clock.waited == waited and left(tmp_path) == ([] if waited else ["a"])
+
+    def test_sending_once_fails_while_another_sender_is_at_work(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        put(tmp_path, "a")
+        monkeypatch.setattr(spool, "LOCK_S", 0.0)
+
+        with (
+            files.Locked(str(tmp_path / "forward" / sender.LOCK)),
+            pytest.raises(TimeoutError),
+        ):
+            send_now(settings(tmp_path), Post(), Time().clock)
+
+        assert left(tmp_path) == ["a"]
+
+    def test_an_item_that_was_purged_meanwhile_is_not_set_aside(self, tmp_path: Path) -> None:
+        put(tmp_path, "a", "b")
+        second = Path(spool.waiting(str(tmp_path))[1].path)
+
+        def answer(body: dict[str, Any]) -> Answer:
+            second.unlink()
+            return Answer(202)
+
+        sent = send_now(settings(tmp_path), Post(answer), Time().clock)
+
+        assert sent == Sent(arrived=1)
+        assert left(tmp_path) == [] and spool.rejected(str(tmp_path)) == []
+        assert backlog(tmp_path).last_error == ""
+
+    def test_nothing_may_be_sent_without_a_receiver_or_while_memory_is_off(
+        self, tmp_path: Path
+    ) -> None:
+        on = settings(tmp_path)
+        assert may_send(on)
+        for off in ({"forward_url": ""}, {"writes": False}, {"ci": True}):
+            assert not may_send(on._replace(**off))
+        switches.turn(str(tmp_path), switches.EVERYWHERE, ["write"], on=False)
+        assert not may_send(on)
+
+    def test_the_sender_logs_an_error_of_its_folder_and_fails(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name in ("CI", "MEMORY_FABRIC", "MOE_MEMORY_ENDPOINT"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv("HOME", str(tmp_path))
+        monkeypatch.setenv("MEMORY_FABRIC_HOME", str(tmp_path))
+        monkeypatch.setenv("MEMORY_FABRIC_FORWARD_URL", HERE)
+        assert sender.main() == 0  # nothing waits
+        put(tmp_path, "a")
+        (tmp_path / "forward" / sender.LOCK).mkdir()
+
+        assert sender.main() == 1
+
+        [logged] = tmp_path.rglob("memory-fabric.log")
+        assert "forward: " in logged.read_text("utf-8") and left(tmp_path) == ["a"]
 
     def test_an_item_that_makes_the_receiver_fail_does_not_stop_other_items(
         self, tmp_path: Path
@@ -166,7 +317,7 @@ class TestDelivering:
         grown = [delay_after(n, 0, 1.0) for n in range(1, 12)]
 
         assert grown[:4] == [2, 4, 8, 16] and grown[-1] == sender.LAST_DELAY_S
-        assert delay_after(3, 0, 0.0) == 4
+        assert (delay_after(3, 0, 0.0), delay_after(3, 0, 0.5), delay_after(3, 5, 0.0)) == (4, 6, 5)
         assert delay_after(1, 77, 0.0) == 77
         assert delay_after(1, 1e9, 1.0) == spool.MAX_WAIT_S
         assert delay_after(10_000, 0, 1.0) == sender.LAST_DELAY_S
@@ -242,6 +393,7 @@ class TestDelivering:
 
         assert post.keys == ["b"] and left(tmp_path) == []
         assert len(spool.rejected(str(tmp_path))) == 1
+        assert "could not be read" in spool.state(str(tmp_path))["last_error"]
 
     def test_a_sender_sends_nothing_while_another_sender_holds_the_lock(
         self, tmp_path: Path

@@ -29,6 +29,11 @@ def settings(tmp_path: Path) -> Settings:
         ("http://127.0.0.1:8002/x", True),
         ("http://[::1]:8002/x", True),
         ("http://[::1]/x", True),
+        ("http://127.0.0.1/x", True),
+        ("http://localhost?x=/", True),
+        ("http://localhost:port/x", False),
+        ("http://127.0.0.x/x", False),
+        ("http://127/x", False),
         ("http://[::2]:8002/x", False),
         ("http://127.example/x", False),
         ("http://localhost.example/x", False),
@@ -39,6 +44,12 @@ def test_only_loopback_addresses_count_as_this_machine(url: str, here: bool) -> 
     assert trigger.is_loopback(url) == here
     assert trigger.is_plain(url) != here
     assert not trigger.is_plain(url.replace("http:", "https:"))
+
+
+def test_the_host_of_an_address_is_named_with_its_port_and_nothing_else() -> None:
+    urls = ("http://h:80/a//b?c", "https://h?a=/b", "http://h", "http://[::1]:80/", "h/a")
+
+    assert [trigger.host_of(url) for url in urls] == ["h:80", "h", "h", "[::1]:80", ""]
 
 
 def test_no_sender_starts_without_a_receiver_or_while_memory_is_off(settings: Settings) -> None:
@@ -76,6 +87,7 @@ def test_the_sender_process_is_started_only_if_a_waiting_item_is_due(
     for words, environ in spawned:
         assert KEY not in " ".join(words)
         assert environ["MEMORY_FABRIC_FORWARD_KEY"] == KEY
+        assert environ["MEMORY_FABRIC_FORWARD_URL"] == URL
         assert environ["MEMORY_FABRIC_HOME"] == str(tmp_path)
 
 
@@ -88,3 +100,10 @@ def test_a_new_receiver_of_forwarded_data_is_announced_once_if_a_user_is_present
 
     assert told[0] == told[2] == ""
     assert URL in told[1]
+    other = settings._replace(forward_url="http://127.0.0.1:8/v1/memory/ingest")
+    assert other.forward_url in trigger.news(other) and trigger.news(other) == ""
+
+
+def test_a_receiver_is_not_announced_while_nothing_is_forwarded(settings: Settings) -> None:
+    assert trigger.news(settings._replace(writes=False)) == ""
+    assert URL in trigger.news(settings)
