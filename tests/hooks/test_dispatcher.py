@@ -15,20 +15,26 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from memory_fabric import deadline
+from memory_fabric.config import TIES
 from memory_fabric.deadline import Deadline, process_age_s
-from memory_fabric.errors import DeadlinePassed, StoreUnavailable
-from memory_fabric.events import EMPTY
+from memory_fabric.errors import BadInput, DeadlinePassed, StoreUnavailable
+from memory_fabric.events import EMPTY, parse_event
 from memory_fabric.hooks import dispatcher, handlers
 from memory_fabric.hooks.dispatcher import answer, run
 from memory_fabric.hooks.reply import MAX_INPUT_BYTES, Reply
 from memory_fabric.hooks.table import (
+    AFTER_PROMPT_S,
+    AFTER_REPLY_S,
     EITHER,
     EXCHANGES,
     FORWARDS,
     HANDLERS,
+    PATIENCE,
     READS,
     SHARED_MODULES,
     WRITES,
+    longest_s,
+    writers,
 )
 from memory_fabric.store.home.log import late_events
 from memory_fabric.store.memory import Memory
@@ -224,15 +230,91 @@ def test_memory_can_be_turned_off_for_a_single_project(sandbox: Sandbox) -> None
     assert _ran(sandbox, sandbox.environ) == ["memory_context"]
 
 
-def _ran(sandbox: Sandbox, environ: Mapping[str, str]) -> list[str]:
+def _ran(
+    sandbox: Sandbox, environ: Mapping[str, str], name: str = "UserPromptSubmit", **fields: Any
+) -> list[str]:
     ran: list[str] = []
 
     def load(name: str) -> Handler:
         ran.append(name)
         return silent
 
-    answer(event("UserPromptSubmit"), environ, load)
+    answer(event(name, **fields), environ, load)
     return ran
+
+
+@pytest.mark.parametrize(
+    ("name", "tool", "ran"),
+    [
+        ("PreToolUse", "Bash", ["rule_check"]),
+        ("PreToolUse", "Edit", ["rule_check"]),
+        ("PreToolUse", "Agent", ["task_note", "caller_note"]),
+        ("PostToolUse", "Bash", ["fix_inject"]),
+        ("PostToolUse", "Edit", []),
+        ("PostToolUse", "mcp__x__y", ["memory_bridge", "answer_note"]),
+        ("PostToolUseFailure", "Read", []),
+    ],
+)
+def test_a_tool_event_runs_only_the_handlers_of_its_tool(
+    sandbox: Sandbox, name: str, tool: str, ran: list[str]
+) -> None:
+    assert _ran(sandbox, sandbox.environ, name, tool_name=tool) == ran
+
+
+def test_texts_are_forwarded_and_exchanged_only_if_that_is_set_up(sandbox: Sandbox) -> None:
+    sandbox.home.mkdir()
+    assert _ran(sandbox, sandbox.environ, "Stop") == ["auto_remember"]
+
+    (sandbox.home / TIES).write_text("{}", "utf-8")
+    assert _ran(sandbox, sandbox.environ, "Stop") == ["auto_remember", "team_exchange"]
+
+    forwarding = {**sandbox.environ, "MEMORY_FABRIC_FORWARD_URL": "http://127.0.0.1:9"}
+    assert _ran(sandbox, forwarding, "Stop") == [
+        *("auto_remember", "session_forward", "team_exchange")
+    ]
+    (sandbox.home / "config.toml").write_text("write = false\n", "utf-8")
+    assert _ran(sandbox, forwarding, "Stop") == []
+
+
+def test_work_after_the_reply_is_left_out_if_the_client_did_not_take_the_reply() -> None:
+    done: list[str] = []
+    outcome = dispatcher.Outcome(receipts=(lambda: done.append("told"),), limit=Deadline())
+
+    dispatcher.finish(outcome, delivered=False)
+    assert done == []
+    dispatcher.finish(outcome, delivered=True)
+    assert done == ["told"]
+
+
+def test_an_event_of_exactly_the_largest_size_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = event("Stop")
+    monkeypatch.setattr(dispatcher, "MAX_INPUT_BYTES", len(data))
+
+    assert dispatcher.event_in(data, {}).name == "Stop"
+    with pytest.raises(BadInput, match="More than"):
+        dispatcher.event_in(data + b" ", {})
+
+
+def test_only_the_handlers_that_store_are_run_again_later() -> None:
+    prompt = parse_event(event("UserPromptSubmit"))
+
+    assert writers(prompt, HANDLER_NAMES) == ["capture_user_intent"]
+    assert writers(prompt, ["memory_context"]) == []
+    assert writers(parse_event(event("PostToolUse")), HANDLER_NAMES) == [
+        "memory_bridge",
+        "answer_note",
+    ]
+
+
+@pytest.mark.parametrize(("patience", "factor"), [("", 1), ("20", 20), ("x", 1), ("-2", 1)])
+def test_the_longest_duration_of_an_event_includes_the_work_after_its_reply(
+    patience: str, factor: int
+) -> None:
+    environ = {PATIENCE: patience}
+    prompt, stop = HANDLERS["UserPromptSubmit"], HANDLERS["Stop"]
+
+    assert longest_s("UserPromptSubmit", environ) == factor * prompt.wall_s + AFTER_PROMPT_S
+    assert longest_s("Stop", environ) == factor * stop.wall_s + AFTER_REPLY_S
 
 
 def test_an_unreadable_config_keeps_the_defaults_and_is_logged(

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory_fabric.hooks.reply import CONTEXT_EVENTS, NOTICE_EVENTS, Reply, encode, fitted, merge
+from memory_fabric.hooks import reply as replies
+from memory_fabric.hooks.reply import (
+    CONTEXT_EVENTS,
+    CUT_NOTE,
+    MAX_UNITS,
+    NOTICE_EVENTS,
+    Reply,
+    encode,
+    fitted,
+    merge,
+)
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE
 
 # Other work on the machine must not fail a law.
@@ -119,3 +131,74 @@ def test_merged_replies_keep_their_order_and_omit_empty_texts() -> None:
         receipt()
     assert (merged.context, merged.notice, calls) == ("a\n\nb", "x · y", [1, 2])
     assert merge([]) == Reply()
+
+
+def test_every_part_of_merged_replies_is_kept() -> None:
+    one = Reply(own_words="a", stop="b", plain="c", refusal="d", question="e", again=True)
+    two = Reply(own_words="f", stop="g", plain="h", refusal="i", question="j")
+
+    both = merge((one, two))
+
+    assert (both.own_words, both.refusal, both.question) == ("a\n\nf", "d\n\ni", "e\n\nj")
+    assert (both.stop, both.plain, both.again) == ("b · g", "c\nh", True)
+    assert merge((two, one)).again and not merge((two, two)).again
+
+
+def test_a_stop_ends_only_a_prompt_and_alone() -> None:
+    reply = Reply(context="facts", notice="saved", stop="done")
+
+    assert said("UserPromptSubmit", reply) == {"decision": "block", "reason": "done"}
+    assert said("Stop", reply) == {"systemMessage": "saved"}
+
+
+def test_own_words_follow_the_memories() -> None:
+    whole = said("SessionStart", Reply(context="facts", own_words="ours"))["hookSpecificOutput"]
+    alone = said("SessionStart", Reply(context=" ", own_words="ours"))["hookSpecificOutput"]
+
+    assert whole["additionalContext"] == "facts\n\nours"
+    assert alone["additionalContext"] == "ours"
+
+
+def test_only_a_compaction_gets_plain_text() -> None:
+    assert encode("PreCompact", Reply(plain="Notes, bitte ü")) == "Notes, bitte ü".encode()
+    assert encode("Stop", Reply(plain="Notes")) == b""
+
+
+def test_a_text_is_cut_if_it_has_one_unit_too_many() -> None:
+    for sign, units in (("x", 1), ("é", 1), ("😀", 2)):
+        longest = sign * (MAX_UNITS // units)
+        assert fitted(longest) == longest
+        cut = fitted(longest + sign)
+        assert cut.endswith(CUT_NOTE) and cut.startswith(sign * 4000)
+        assert MAX_UNITS - 2 <= utf16_units(cut) + len("\n" + CLOSE_FENCE) <= MAX_UNITS
+
+
+def test_input_beyond_the_limit_is_read_but_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "in").write_bytes(b"x" * 200_000)
+    file = os.open(tmp_path / "in", os.O_RDONLY)
+    monkeypatch.setattr(replies, "STDIN", file)
+    assert replies.read_input() == b"x" * 200_000
+
+    os.lseek(file, 0, os.SEEK_SET)
+    monkeypatch.setattr(replies, "MAX_INPUT_BYTES", 1 << 16)
+    assert replies.read_input() == b"x" * (2 << 16)
+    assert os.lseek(file, 0, os.SEEK_CUR) == 200_000
+
+    os.lseek(file, 0, os.SEEK_SET)
+    monkeypatch.setattr(replies, "MAX_DRAINED_BYTES", 2 << 16)
+    assert replies.read_input() == b"x" * (2 << 16)
+    assert os.lseek(file, 0, os.SEEK_CUR) == 2 << 16
+    os.close(file)
+
+
+def test_a_reply_is_written_completely(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = os.open(tmp_path / "out", os.O_WRONLY | os.O_CREAT)
+    monkeypatch.setattr(replies, "STDOUT", file)
+
+    replies.write_reply(b"")
+    replies.write_reply(b"{}")
+
+    os.close(file)
+    assert (tmp_path / "out").read_bytes() == b"{}"

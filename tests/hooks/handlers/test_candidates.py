@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from memory_fabric.models import Provenance
+import pytest
+
+from memory_fabric.models import PASTED, PROMPT, QUOTATION, Provenance
 from memory_fabric.store.history import undo
 from memory_fabric.store.tiers import sync
 from memory_fabric.store.upkeep import maintenance
 from simulated_client import SimulatedClient
 
+REQUEST = "Remember that we always use pnpm instead of npm."
 SAID = "Never start the dev server yourself, I run it on my own machine."
 ASKED = "Who starts the dev server, on which machine does it run?"
 
@@ -242,4 +245,35 @@ def test_a_statement_with_a_secret_is_neither_suggested_as_a_note_nor_stored(
     client.fire("Stop", last_assistant_message="All right.")
 
     assert "Sounds like" not in cue
+    assert client.records("1") == []
+
+
+@pytest.mark.parametrize(
+    ("prompt", "status"),
+    [
+        (REQUEST, "active"),
+        (f"{REQUEST}\n\nAnd fix the importer.", "active"),
+        (f"{REQUEST}\nAnd fix the importer.\nThen stop.", "candidate"),
+    ],
+)
+def test_a_statement_in_a_prompt_of_more_than_two_lines_waits_for_a_yes(
+    client: SimulatedClient, prompt: str, status: str
+) -> None:
+    client.fire("UserPromptSubmit", prompt=prompt)
+
+    (record,) = client.records("1")
+
+    assert record.status == status
+    assert bool(record.evidence.get(PASTED)) == (status == "candidate")
+    assert (QUOTATION in record.evidence, PROMPT in record.evidence) == (
+        status == "active" and prompt != REQUEST,
+        status == "candidate",
+    )
+
+
+def test_a_statement_is_not_stored_while_notes_are_off(client: SimulatedClient) -> None:
+    client.environ["MEMORY_FABRIC_NOTES"] = "off"
+
+    client.fire("UserPromptSubmit", prompt=REQUEST)
+
     assert client.records("1") == []

@@ -6,6 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from memory_fabric.hooks.handlers.tool_notes import HEAD_CHARS, TAIL_CHARS
+from memory_fabric.store.conversations import sessions
+from memory_fabric.store.home import callers
 from simulated_client import SimulatedClient
 
 EVENTS = Path(__file__).resolve().parents[2] / "events"
@@ -192,4 +197,56 @@ def test_subagent_starts_do_not_log_errors(client: SimulatedClient) -> None:
     start(client, "../../a1")
     start(client, "a2")
 
+    assert client.log == ""
+
+
+def tasks(client: SimulatedClient, kind: str = "general-purpose") -> list[tuple[str, str]]:
+    """Return the ids and texts of the tasks that wait for an agent of this type."""
+    memory = client.memory()
+    found = sessions.open_tasks(memory.session_database(), "session-1", kind)
+    memory.close()
+    return [(id_, text) for id_, text, _ in found]
+
+
+def test_a_long_task_is_stored_by_its_start_and_end(client: SimulatedClient) -> None:
+    head, tail = "\n" + "a" * (HEAD_CHARS - 1), "b" * TAIL_CHARS
+    for number, prompt in enumerate((head[1:] + tail, head[1:] + "c" + tail)):
+        asked = {"prompt": prompt}
+        client.fire("PreToolUse", tool_name="Task", tool_use_id=f"t{number}", tool_input=asked)
+
+    assert tasks(client) == [("t0", head + tail), ("t1", f"{head}\n{tail}")]
+
+
+@pytest.mark.parametrize(
+    ("tool", "asked", "kind", "text"),
+    [
+        ("Agent", {"prompt": "Go", "subagent_type": "reviewer"}, "reviewer", "\nGo"),
+        ("Agent", {"prompt": "Go", "subagent_type": ""}, "general-purpose", "\nGo"),
+        ("Agent", {"prompt": "Go", "subagent_type": 3}, "general-purpose", "\nGo"),
+        ("Agent", {"prompt": "Go", "description": "It"}, "general-purpose", "It\nGo"),
+        ("Agent", {"prompt": " \n"}, "general-purpose", ""),
+        ("Agent", {"prompt": 3}, "general-purpose", ""),
+        ("TaskCreate", {"prompt": "Go"}, "general-purpose", ""),
+    ],
+)
+def test_only_a_task_with_words_is_stored_for_agents_of_its_type(
+    client: SimulatedClient, tool: str, asked: dict[str, Any], kind: str, text: str
+) -> None:
+    client.fire("PreToolUse", tool_name=tool, tool_use_id="t1", tool_input=asked)
+
+    assert tasks(client, kind) == ([("t1", text)] if text else [])
+
+
+def test_the_caller_of_an_mcp_tool_is_saved_only_if_an_agent_called_it(
+    client: SimulatedClient,
+) -> None:
+    def saved(tool: str, call: str, **agent: str) -> callers.Caller | None:
+        client.fire("PreToolUse", tool_name=tool, tool_use_id=call, tool_input={}, **agent)
+        return callers.load(str(client.fabric_home), call)
+
+    of_agent = saved("mcp__memory__recall", "t1", agent_id="a1", agent_type="reviewer")
+
+    assert of_agent == callers.Caller("session-1", "a1", "reviewer")
+    assert saved("mcp__memory__recall", "t2") is None
+    assert saved("Agent", "t3", agent_id="a1", agent_type="reviewer") is None
     assert client.log == ""

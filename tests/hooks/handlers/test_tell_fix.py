@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
+from memory_fabric.events import parse_event
+from memory_fabric.hooks.handlers.fix_inject import failed_output
 from simulated_client import SimulatedClient
 
 FIX = (
@@ -194,3 +197,44 @@ def test_no_fix_is_shown_while_recall_is_off(known: SimulatedClient) -> None:
     known.command("off", "--read")
 
     assert failed(known) == ""
+
+
+def output_of(name: str, **fields: Any) -> str:
+    return failed_output(parse_event(json.dumps({"hook_event_name": name, **fields}).encode()))
+
+
+@pytest.mark.parametrize(
+    ("response", "command", "output"),
+    [
+        ({"stdout": "1 failed", "stderr": ""}, "pytest", "1 failed"),
+        ({"stdout": "x", "stderr": "1 failed"}, "pytest", "x\n1 failed"),
+        ({"stdout": "", "stderr": "1 failed", "interrupted": False}, "pytest", "1 failed"),
+        ({"stdout": 3, "stderr": "1 failed"}, "pytest", "1 failed"),
+        ({"stdout": "1 failed", "interrupted": True}, "pytest", ""),
+        ({"stdout": "3 passed"}, "pytest", ""),
+        ({"stdout": "3 passed\nError: force_https is not allowed"}, "pytest | tail", ""),
+        ({"stdout": "Error: force_https is not allowed"}, "make", ""),
+        (
+            {"stdout": "Error: force_https is not allowed"},
+            "make | tail",
+            "Error: force_https is not allowed",
+        ),
+        ({"stdout": "fine"}, "make | tail", ""),
+        ("1 failed", "pytest", ""),
+        (None, "pytest", ""),
+    ],
+)
+def test_the_output_of_a_command_counts_as_failed_by_its_report_or_an_error_behind_a_pipe(
+    response: object, command: str, output: str
+) -> None:
+    fields = {"tool_input": {"command": command}, "tool_response": response}
+
+    assert output_of("PostToolUse", **fields) == output
+
+
+def test_only_a_failure_that_the_command_itself_caused_counts() -> None:
+    assert output_of("PostToolUseFailure", error="no") == "no"
+    assert output_of("PostToolUseFailure", error="no", is_interrupt="x") == "no"
+    assert output_of("PostToolUseFailure", error="no", is_interrupt=True) == ""
+    refused = " Error: [Request interrupted by user]"
+    assert output_of("PostToolUseFailure", error=refused) == ""

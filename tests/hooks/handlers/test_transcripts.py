@@ -15,8 +15,14 @@ import pytest
 from hook_transcripts import DECISION, FOUND, episodes, forget_sessions, row, stop
 from memory_fabric import deadline
 from memory_fabric.hooks import dispatcher
-from memory_fabric.hooks.session.follow_transcript import MAX_NEW_BYTES
+from memory_fabric.hooks.session.follow_transcript import (
+    MAX_FILES,
+    MAX_NEW_BYTES,
+    MAX_PATH_CHARS,
+    MAX_SAID_CHARS,
+)
 from memory_fabric.models import Provenance
+from memory_fabric.store.conversations import sessions
 from simulated_client import SimulatedClient
 from thorough import IS_THOROUGH
 
@@ -416,3 +422,46 @@ class TestBadFiles:
 
         assert during == {}
         assert "could not be read" in stop(client)
+
+
+def work_of(client: SimulatedClient) -> tuple[list[str], str]:
+    """End the turn; return the files and the end of the last answer that are kept of it."""
+    client.fire("Stop")
+    memory = client.memory()
+    notes = sessions.load_notes(memory.session_database(), "session-1")
+    memory.close()
+    return [str(path) for path in notes["files"]], str(notes["said"])
+
+
+def edit(client: SimulatedClient, path: str) -> dict[str, Any]:
+    fields = {"file_path": path}
+    return {"type": "tool_use", "id": f"e{client.lines}", "name": "Edit", "input": fields}
+
+
+def test_the_last_changed_files_and_the_end_of_the_last_answer_are_kept(
+    client: SimulatedClient,
+) -> None:
+    client.say("user", "Please fix the importer")
+    for name in [*(f"f{number}.py" for number in range(MAX_FILES)), "f0.py", "/" + "d/" * 60]:
+        path = name if name.startswith("/") else str(client.project / name)
+        client.say("assistant", edit(client, path))
+    client.say("assistant", "It works. " + "x" * MAX_SAID_CHARS)
+
+    files, said = work_of(client)
+
+    assert files[:2] == ["f2.py", "f3.py"] and files[-2] == "f0.py"
+    assert files[-1] == ("d/" * 60)[-MAX_PATH_CHARS:] and len(files) == MAX_FILES
+    assert said == "x" * MAX_SAID_CHARS
+
+
+def test_a_prompt_without_an_answer_ends_what_was_said_before(client: SimulatedClient) -> None:
+    client.say("user", "Please fix the importer")
+    client.say("assistant", "It works.")
+    assert work_of(client) == ([], "It works.")
+
+    client.say("user", "[Request interrupted by user]")
+    client.say("assistant", "```\ncode\n```")
+    assert work_of(client)[1] == "It works."
+
+    client.say("user", "And the tests?")
+    assert work_of(client)[1] == ""

@@ -6,7 +6,23 @@ from typing import Any
 
 import pytest
 
-from memory_fabric.hooks.session.checkpoint import block, checkpoint, open_task
+from memory_fabric.clients.transcript import ToolResult, ToolUse, Turn
+from memory_fabric.hooks.session.checkpoint import (
+    CHANGING_TOOLS,
+    MAX_FILES,
+    MAX_FOLLOW_UP_CHARS,
+    MAX_ITEM_CHARS,
+    MAX_ITEMS,
+    MAX_PATH_CHARS,
+    MAX_SAID_CHARS,
+    MAX_TASK_CHARS,
+    block,
+    checkpoint,
+    open_items,
+    open_task,
+    summary_text,
+    touched_files,
+)
 from memory_fabric.models import Entity, Record
 
 NOW = "2026-03-01T12:00:00.000Z"
@@ -37,6 +53,14 @@ class TestTask:
     def test_a_short_request_counts_as_the_task_if_all_prompts_are_short(self) -> None:
         assert open_task(["Fix CI", "yes"]) == ("Fix CI", "")
         assert open_task(["yes", "ok"]) == ("", "")
+
+    def test_a_prompt_states_a_task_from_four_different_content_words_on(self) -> None:
+        four, three = "Rename queue worker table", "Rename queue worker worker"
+
+        assert open_task([TASK, four]) == (four, "")
+        assert open_task([TASK, three]) == (TASK, three)
+        assert open_task([three, "Fix CI"]) == ("Fix CI", "")
+        assert open_task([]) == ("", "")
 
     def test_client_messages_and_memory_fabric_blocks_are_not_tasks(self) -> None:
         noted = "<memory-fabric>\nRemembered: many words about other things\n</memory-fabric>"
@@ -70,8 +94,86 @@ class TestTask:
         assert checkpoint([TASK], [], now=NOW, read=read)["read"] == ["f8.py", "f7.py", "f6.py"]
         assert checkpoint([TASK], [], now=NOW, read=read, changed=["x.py"])["read"] == []
 
+    def test_a_new_task_replaces_the_task_and_the_follow_up_of_the_previous_checkpoint(
+        self,
+    ) -> None:
+        before = checkpoint([TASK, "And the tests?"], [], now="then", changed=["a.py", "b.py"])
+        newer = "Rename every queue after its worker"
+
+        after = checkpoint([newer], [], now=NOW, changed=["a.py"], before=before)
+
+        assert (after["at"], after["task"], after["follow_up"]) == (NOW, newer, "")
+        assert after["files"] == ["a.py", "b.py"]
+        assert checkpoint(["yes"], [], now=NOW, read=["c.py"], before=before)["read"] == []
+        assert checkpoint(["yes"], [], now=NOW, before=before)["items"] == []
+
+    def test_a_checkpoint_has_the_last_files_answers_and_items_and_cuts_each(self) -> None:
+        files = [f"f{number}.py" for number in range(MAX_FILES + 1)]
+        items = [f"{number} {'x' * MAX_ITEM_CHARS}" for number in range(MAX_ITEMS + 1)]
+
+        saved = checkpoint(
+            ["y" * MAX_TASK_CHARS],
+            ["First.", "Second.\n\nNoted fact: It rains.", " ", "z" * (MAX_SAID_CHARS + 1)],
+            now=NOW,
+            changed=["d/" * MAX_PATH_CHARS + "e.py", *files],
+            items=items,
+        )
+
+        assert saved["task"] == "y" * MAX_TASK_CHARS
+        assert saved["files"] == files[:0:-1]
+        assert [item[0] for item in saved["items"]] == list("01234567")
+        assert {len(item) for item in saved["items"]} == {MAX_ITEM_CHARS}
+        assert saved["said"][0] == "Second." and len(saved["said"]) == 2
+        assert len(saved["said"][1]) == MAX_SAID_CHARS
+
+    def test_a_text_one_character_too_long_loses_its_middle(self) -> None:
+        task = "a" * 300 + " " + "b" * (MAX_TASK_CHARS - 300)
+        saved = checkpoint([TASK, f"Fix {'c' * MAX_FOLLOW_UP_CHARS}"], [], now=NOW)
+
+        told = checkpoint([task], [], now=NOW)["task"]
+
+        assert len(task) == MAX_TASK_CHARS + 1
+        assert len(told) <= MAX_TASK_CHARS and "…" in told
+        assert told.startswith("a" * 200) and told.endswith("b" * 100)
+        assert len(saved["follow_up"]) <= MAX_FOLLOW_UP_CHARS and "…" in saved["follow_up"]
+
+    def test_a_long_path_keeps_its_end(self) -> None:
+        [path] = checkpoint([TASK], [], now=NOW, changed=[f"{'d/' * 50}e.py"])["files"]
+
+        assert path.endswith("/e.py") and len(path) == MAX_PATH_CHARS
+
 
 class TestRoom:
+    def test_each_part_of_a_checkpoint_has_its_line(self) -> None:
+        saved = {
+            "task": TASK,
+            "follow_up": "And the tests?",
+            "files": ["a.py", "b.py"],
+            "read": ["c.py"],
+            "items": ["Parse", "Write"],
+            "said": ["It works."],
+        }
+
+        lines = block(saved, [a_record("Own", 1)], [a_record("Pinned", 2)], [a_record("Other", 3)])
+        text, ids = lines
+
+        for line in (
+            f"- Task the user had asked for: {TASK}",
+            "- Asked after that: And the tests?",
+            "- Still to do: Parse; Write",
+            "- Files changed in this session, the last first: a.py, b.py",
+            "- Said by the assistant shortly before: It works.",
+        ):
+            assert line in text.splitlines()
+        assert "c.py" not in text
+        assert [id_[-1] for id_ in ids] == ["1", "2", "3"]
+        assert "- Files read last: c.py" in block({**saved, "files": []}, [])[0].splitlines()
+
+    def test_a_list_ends_before_the_first_item_that_does_not_fit(self) -> None:
+        text, _ = block({"items": ["a" * 70] * 4 + ["b" * 200, "c"]}, [])
+
+        assert text.count("a" * 70) == 4 and "bb" not in text and "; c" not in text
+
     def test_a_full_checkpoint_leaves_room_for_decisions_and_pinned_records(self) -> None:
         saved = checkpoint(
             ["Please build all of this: " + "words and more words " * 200],
@@ -109,3 +211,45 @@ class TestRoom:
         text, ids = block({"task": TASK}, own)
 
         assert [r.id for r in own if r.what in text] == list(ids)
+
+
+class TestWork:
+    def test_the_state_of_a_todo_list_follows_its_calls(self) -> None:
+        def turns(*calls: tuple[str, dict[str, Any]]) -> list[Turn]:
+            uses = [ToolUse(str(n), name, fields) for n, (name, fields) in enumerate(calls)]
+            return [Turn("u", "assistant", tools=(use,)) for use in uses]
+
+        new = [("TaskCreate", {"subject": name}) for name in ("Parse", "Write", "Read")]
+        renamed = ("TaskUpdate", {"taskId": "1", "subject": "Scan"})
+        unknown = ("TaskUpdate", {"taskId": "9", "status": "in_progress", "subject": "Other"})
+        deleted = ("TaskUpdate", {"taskId": "2", "status": "deleted"})
+        cancelled = ("TaskUpdate", {"taskId": "3", "status": "cancelled"})
+
+        assert open_items(turns()) is None
+        assert open_items(turns(unknown)) is None
+        assert open_items(turns(*new, renamed, unknown)) == ["Scan", "Write", "Read"]
+        assert open_items(turns(*new, deleted, cancelled)) == ["Parse"]
+        whole = ("TodoWrite", {"todos": [{"content": "Stop", "status": "in_progress"}]})
+        assert open_items(turns(*new, whole)) == ["Stop (in progress)"]
+        assert open_items(turns(whole, new[0])) == ["Stop (in progress)", "Parse"]
+
+    def test_a_call_that_failed_changes_no_todo_list(self) -> None:
+        use = ToolUse("a", "TaskCreate", {"subject": "Parse"})
+        failed = Turn("u", "user", results=(ToolResult("a", "no", is_error=True),))
+
+        assert open_items([Turn("u", "assistant", tools=(use,)), failed]) is None
+
+    def test_only_changing_tools_with_a_path_touch_a_file(self) -> None:
+        uses = [
+            ToolUse("a", "Write", {"file_path": "a"}),
+            ToolUse("b", "NotebookEdit", {"notebook_path": "b"}),
+            ToolUse("c", "NotebookEdit", {"file_path": "c"}),
+            ToolUse("d", "Read", {"file_path": "d"}),
+            ToolUse("e", "MultiEdit", {"file_path": 3}),
+        ]
+
+        assert touched_files([Turn("u", "assistant", tools=(*uses,))], CHANGING_TOOLS) == ["a", "b"]
+
+    def test_the_text_of_a_summary_lacks_its_analysis_and_tags(self) -> None:
+        assert summary_text("<analysis>a\nb</analysis>\n<summary>c</summary> d") == "\nc d"
+        assert summary_text("c<analysis>a\nb") == "c"

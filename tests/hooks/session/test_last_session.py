@@ -5,7 +5,14 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_fabric.hooks.session.checkpoint import MAX_CLOSING_CHARS, closing
+from memory_fabric.hooks.session.checkpoint import (
+    MAX_CLOSING_CHARS,
+    UNANSWERED,
+    closing,
+    end_lines,
+)
+
+TASK = "Build the analytics importer for CSV uploads"
 
 
 def test_a_long_answer_is_shortened_to_its_first_and_its_last_paragraphs() -> None:
@@ -23,3 +30,36 @@ def test_closing_words_are_one_line_of_bounded_length(said: str, most: int) -> N
     told = closing(said, most)
 
     assert len(told) <= most and "\n" not in told
+
+
+def test_an_answer_of_exactly_the_limit_is_told_whole_and_a_longer_one_without_its_middle() -> None:
+    first, last = "a" * 40, "b" * 59
+
+    assert closing(f"## {first}\n\n\n\n{last}", 100) == f"{first} {last}"
+    assert closing(f"{first}\n\n{last}", 99) == f"{'a' * 28}… … {last}"
+    assert closing(f"{'c ' * 60}", 100).endswith("…")
+
+
+def test_only_whole_paragraphs_from_the_end_of_an_answer_are_told() -> None:
+    said = "\n\n".join(["Intro.", "m" * 60, "n" * 20, "o" * 20])
+
+    assert closing(said, 60) == f"Intro. … {'n' * 20} {'o' * 20}"
+    assert closing(said, len("Intro.") + 3 + 40) == f"Intro. … {'o' * 20}"
+    assert closing(said, len("Intro.") + 3 + 41) == f"Intro. … {'n' * 20} {'o' * 20}"
+
+
+def test_the_end_of_a_session_has_its_task_its_last_prompt_and_its_answer() -> None:
+    turns = [("user", TASK), ("assistant", "A."), ("user", "And the tests?"), ("assistant", "B.")]
+    task, follow_up = f"- The user: “{TASK}”", "- Then: “And the tests?”"
+
+    assert end_lines(turns) == [task, follow_up, "- The assistant's last words: B."]
+    assert end_lines(turns[:2]) == [task, "- The assistant's last words: A."]
+    assert end_lines(turns[:3]) == [task, follow_up, UNANSWERED]
+    assert end_lines(turns[1:2]) == ["- The assistant's last words: A."]
+    assert end_lines([]) == []
+
+
+def test_the_last_answer_with_words_counts() -> None:
+    turns = [("user", TASK), ("assistant", "A."), ("assistant", "```\nx\n```")]
+
+    assert end_lines(turns)[-1] == "- The assistant's last words: A."

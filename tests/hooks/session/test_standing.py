@@ -7,9 +7,84 @@ from pathlib import Path
 from memory_fabric.capture.notes import debt
 from memory_fabric.hooks.session.standing import standing
 from memory_fabric.ids import timestamp
-from memory_fabric.models import Record
+from memory_fabric.language.times import parsed
+from memory_fabric.models import Provenance, Record
+from memory_fabric.recall.session_block import MAX_DECISIONS
+from memory_fabric.store.memory import Memory
 from memory_fabric.store.tiers import sync
 from store.support import USER, World, database
+
+ASSISTANT = Provenance("assistant", trust="assistant", session="s1")
+
+
+def stored(memory: Memory, kind: str, what: str, by: Provenance = USER, **fields: bool) -> Record:
+    found = memory.remember(Record(kind, what, confidence=0.9, **fields), by)  # type: ignore[arg-type]
+    assert found is not None
+    return found
+
+
+def whats(records: tuple[Record, ...]) -> list[str]:
+    return [record.what for record in records]
+
+
+def test_the_records_of_a_session_start_stand_in_their_parts(tmp_path: Path) -> None:
+    memory = World(tmp_path).memory()
+    stored(memory, "note", "Port 5433 serves analytics")
+    stored(memory, "note", "The office has moved")
+    stored(memory, "note", "Whispered by the assistant", ASSISTANT)
+    stored(memory, "note", "Lunch at noon", pinned=True)
+    stored(memory, "constraint", "Pushes are reviewed")
+    stored(memory, "decision", "Use Redis", pinned=True)
+    stored(memory, "solution", "Restart the proxy", ASSISTANT)
+    stored(memory, "question", "Which colour?")
+
+    found = standing(memory, timestamp())
+
+    assert whats(found.rules) == ["Lunch at noon", "Pushes are reviewed"]
+    assert whats(found.decisions) == ["Use Redis"]
+    assert whats(found.known) == [
+        "Port 5433 serves analytics",
+        "The office has moved",
+        "Restart the proxy",
+    ]
+    assert whats(found.asked) == ["Which colour?"]
+    assert (found.others, found.more) == ((), 0)
+
+
+def test_records_that_were_shown_elsewhere_or_before_are_left_out(tmp_path: Path) -> None:
+    memory = World(tmp_path).memory()
+    kinds = ("decision", "constraint", "note", "solution", "question")
+    records = [stored(memory, kind, f"About the {kind}") for kind in kinds]
+
+    for record in records:
+        for leave_out in ({"left_out": {record.id}}, {"seen": {record.id}}):
+            found = standing(memory, timestamp(), **leave_out)
+            left = [*found.asked, *found.rules, *found.decisions, *found.known]
+            assert {r.id for r in left} == {r.id for r in records} - {record.id}
+
+
+def test_decisions_that_do_not_fit_are_counted(tmp_path: Path) -> None:
+    memory = World(tmp_path).memory()
+    for number in range(MAX_DECISIONS + 2):
+        stored(memory, "decision", f"Use format {number}")
+
+    found = standing(memory, timestamp())
+
+    assert (len(found.decisions), found.more) == (MAX_DECISIONS, 2)
+    assert found.decisions[0].what == f"Use format {MAX_DECISIONS + 1}"
+
+
+def test_a_fix_is_shown_for_a_week(tmp_path: Path) -> None:
+    memory = World(tmp_path).memory()
+    fix = stored(memory, "solution", "Restart the proxy")
+    moment = parsed(fix.created_at)
+    assert moment is not None
+    days_later = {
+        days: whats(standing(memory, timestamp(moment.timestamp() + days * 86400)).known)
+        for days in (0, 6, 8)
+    }
+
+    assert days_later == {0: ["Restart the proxy"], 6: ["Restart the proxy"], 8: []}
 
 
 def test_no_query_of_a_session_start_reads_all_records(tmp_path: Path) -> None:
