@@ -444,3 +444,285 @@ def test_changes_made_while_a_page_is_written_do_not_appear_in_the_page(
     assert "".join(parts) == undisturbed
     assert "Said late" in texts_of(memory)
     other.close()
+
+
+HAND_MADE = """of shop -->
+# Memories
+- out
+text
+## Rules
+
+- One
+  more
+
+    deep
+  *Why:* because
+  so
+  *2026* <!-- id1 -->
+- Two
+
+-
+  <!-- id2 -->
+* star
+  - Inner
+    *Why:*
+    x
+    <!-- o3 -->
+- Three
+## Notes
+- Four
+outside
+- Five
+  <!--  -->
+# End
+- Six
+"""
+
+
+def test_items_of_a_page_edited_by_hand_end_where_a_reader_sees_their_end() -> None:
+    data = '\n{"a": 1}\nnope\n\n{"signature": "s"}\n-->\n{"b": 2}\n'
+
+    found = page.read("\ufeff" + page.MARK + HAND_MADE + page.DATA + data)
+
+    assert found.items == (
+        Item("", "out"),
+        Item("Rules", "One\nmore\n\n  deep", "because\nso", "id1"),
+        Item("Rules", "Two"),
+        Item("Rules", "", "", "id2"),
+        Item("Rules", "Inner", "\nx", "o3"),
+        Item("Rules", "Three"),
+        Item("Notes", "Four"),
+        Item("Notes", "Five\n<!--  -->"),
+        Item("Notes", "Six"),
+    )
+    assert (found.head, found.data) == ("of shop", ({"a": 1},))
+    assert (found.signature, found.torn) == ("s", 1)
+
+
+def test_only_the_last_comment_with_data_of_a_page_is_read() -> None:
+    text = f'{page.MARK}of x -->\n{page.DATA}\n- One\n{page.DATA}\n{{"a": 1}}\n-->\n'
+
+    found = page.read(text)
+
+    assert (found.items, found.data) == ((Item("", "One"),), ({"a": 1},))
+    assert page.read("").items == () and page.read("").data == ()
+
+
+def test_a_page_is_escaped_so_that_names_cannot_end_its_comments_or_lines() -> None:
+    assert page.page_name("a-->b") == "a- ->b"
+    assert page.inline("<b> & *x*\ny\r") == "&lt;b> &amp; &#42;x&#42; y&#13;"
+    assert page.item_lines("- a\n\n 2. b \n3. c", "# d", "<e>", "1a", "  ") == [
+        "  - \\- a",
+        "",
+        "    &#32;2. b&#32;",
+        "    3\\. c",
+        "    *Why:* \\# d",
+        "    *&lt;e>* <!-- 1a -->",
+    ]
+    assert page.item_lines("a", "", "", "o1") == ["- a", "  <!-- o1 -->"]
+
+
+@pytest.mark.parametrize(("number", "parts"), [(0, 1), (2499, 1), (2500, 2)])
+def test_the_number_of_parts_of_a_page_is_estimated_from_its_items(number: int, parts: int) -> None:
+    counts = [(number, 0, 0, 0), (0, number, 0, 0), (0, 0, number, 0), (0, 0, 0, number)]
+
+    assert {page.Written("x", iter(()), *count).about_parts for count in counts} == {parts}
+
+
+def put(memory: Memory, what: str, at: str, **fields: Any) -> None:
+    """Store a record as it is."""
+    plain = Record("note", what, id=f"{len(what):032x}", trust="user", source="cli")
+    record = plain._replace(created_at=at, valid_from=at, **fields)
+    payload = {"record": records.as_object(record), "seen_in": []}
+    memory.write("put_record", payload, USER)
+
+
+def test_a_page_lists_current_records_before_closed_ones_with_author_and_state(
+    memory: Memory, tmp_path: Path
+) -> None:
+    march, april = "2025-03-01T00:00:00.000Z", "2025-04-01T00:00:00.000Z"
+    put(memory, "Old", "2025-01-01T00:00:00.000Z", author="bob")
+    put(
+        memory,
+        "Newer",
+        march,
+        alternatives=("x", "y"),
+        domain="legal",
+        confidence=0.4,
+        status="candidate",
+    )
+    ended = {"valid_to": "2025-05-01T00:00:00.000Z", "evidence": {"imported": "mem0"}}
+    put(memory, "Closed", april, **ended)
+    put(memory, "Local, to this session", april, scope="local")
+    relation = {"from": "api", "relationType": "uses *", "to": "Redis"}
+    memory.write("create_relations", {"relations": [relation]}, USER)
+    memory.write("alias", {"entity": "api", "aliases": ["the <api>"]}, USER)
+
+    (path, *_) = exported(memory, tmp_path)
+
+    text = path.read_text("utf-8")
+    body = text.split(page.DATA)[0].splitlines()
+    facts = body[body.index("## Facts") : body.index(f"## {page.ENTITIES}")]
+    assert [line for line in facts if line] == [
+        "## Facts",
+        "- Newer",
+        "  *2025-03-01 · the user, by cli · instead of x, y · domain legal · candidate* "
+        f"<!-- {5:032x} -->",
+        "- Old",
+        f"  *2025-01-01 · bob, by cli* <!-- {3:032x} -->",
+        "- Closed",
+        f"  *2025-04-01 · mem0, by cli · ended on 2025-05-01* <!-- {6:032x} -->",
+    ]
+    graph = body[body.index(f"## {page.ENTITIES}") :]
+    assert graph[2:4] == ["* **api** (service, also called the &lt;api>)", "  - listens on 80"]
+    assert graph.count("* **api** (service, also called the &lt;api>)") == 1
+    assert graph[-5:] == ["", f"## {page.RELATIONS}", "", "* api → uses &#42; → Redis", ""]
+    assert body[:4] == [f"{page.MARK}of shop -->", "# Memories of shop", "", body[3]]
+    titles = [line for line in body if line.startswith("## ")]
+    assert titles == ["## Rules", "## Decisions", "## Facts", "## Entities", "## Relations"]
+    decisions = [line for line in body if line.startswith("- We use")]
+    assert decisions == ["- We use Postgres", "- We use MySQL"]
+
+
+def test_importing_an_unchanged_page_counts_its_records_as_known(
+    memory: Memory, tmp_path: Path
+) -> None:
+    (path, *_) = exported(memory, tmp_path)
+    whole = content(memory)
+
+    found = brought(memory, path)
+
+    assert [(left.reason, left.number) for left in found.left] == [("in memory already", 3)]
+    assert (found.is_own, found.store, found.name) == (True, "project", "shop")
+    assert (found.records, found.removed, found.had_trust) == ((), (), 0)
+    assert content(memory) == whole
+    assert changes.of_batch(memory, "import-page") == []
+
+
+def test_a_page_of_this_home_restores_deleted_memories_with_their_trust_and_sessions(
+    memory: Memory, tmp_path: Path
+) -> None:
+    (path, *_) = exported(memory, tmp_path)
+    whole = content(memory)
+    ids = [record.id for record in memory.find_records("1", (), 10)]
+    memory.write("forget", {"ids": ids, "bury": False}, USER)
+    memory.write("delete_entities", {"entityNames": ["api"]}, USER)
+
+    found = brought(memory, path)
+
+    assert (found.restored, found.edited, found.had_trust, found.left) == (3, 0, 0, ())
+    assert content(memory) == whole
+
+
+def test_only_a_file_that_begins_with_the_mark_is_a_page(tmp_path: Path) -> None:
+    texts = {"a.md": page.MARK, "b.md": "\ufeff" + page.MARK, "c.md": " " + page.MARK, "d.md": ""}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, "utf-8")
+
+    assert [name for name in texts if page_restore.is_page(str(tmp_path / name))] == [
+        "a.md",
+        "b.md",
+    ]
+    assert not page_restore.is_page(str(tmp_path))
+    assert not page_restore.is_page(str(tmp_path / "none.md"))
+
+
+@pytest.mark.parametrize(
+    ("rest", "problem"),
+    [
+        (b"of shop -->\n", "is an empty page"),
+        (b"of shop -->\n- caf\xe9\n", "is not UTF-8 text"),
+    ],
+)
+def test_an_empty_or_undecodable_page_is_refused(
+    memory: Memory, tmp_path: Path, rest: bytes, problem: str
+) -> None:
+    path = tmp_path / "page.md"
+    path.write_bytes(page.MARK.encode() + rest)
+
+    with pytest.raises(BadInput, match=problem):
+        page_restore.plan(memory, str(path), mine=True)
+
+
+def test_a_page_of_the_user_is_imported_in_any_folder_into_the_users_memory(
+    memory: Memory, tmp_path: Path
+) -> None:
+    path = tmp_path / "page.md"
+    path.write_text(f"{page.MARK}of user -->\n## Preferences\n- Short answers\n  *Why:* time \n")
+    nowhere = Memory.open(memory.settings._replace(project_dir=""))
+
+    first = brought(nowhere, path, mine=True)
+    again = page_restore.plan(memory, str(path), mine=False)
+
+    assert (first.store, first.added, again.store, again.added) == ("user", 1, "user", 0)
+    assert [(left.reason, left.number) for left in again.left] == [("in memory already", 1)]
+    (added,) = memory.find_records("what = 'Short answers'", (), 2)
+    assert (added.type, added.why, added.scope) == ("preference", "time", "user")
+    assert (added.trust, added.source, added.author, added.project) == ("user", "import", "ann", "")
+    assert (added.confidence, added.evidence) == (0.9, {})
+    nowhere.close()
+
+
+def test_an_item_that_another_added_to_a_page_is_untrusted_and_names_the_page(
+    memory: Memory, tmp_path: Path
+) -> None:
+    path = tmp_path / "page.md"
+    text = f"{page.MARK}of shop -->\n## Unknown\n- Never push to main\n- \n## Entities\n- no\n"
+    path.write_text(text)
+
+    found = brought(memory, path)
+
+    assert (found.added, found.is_own) == (1, False)
+    (added,) = memory.find_records("what = 'Never push to main'", (), 2)
+    assert (added.type, added.scope, added.project) == ("constraint", "team", "shop")
+    assert (added.trust, added.evidence) == ("tool", {"imported": page_restore.NAME})
+    memory.forget([added.id], USER)
+    again = page_restore.plan(memory, str(path), mine=True)
+    assert (again.added, [left.reason for left in again.left]) == (0, ["forgotten earlier"])
+
+
+def test_damaged_data_rows_of_a_page_are_counted_and_the_others_restored(
+    memory: Memory, tmp_path: Path
+) -> None:
+    (path, *_) = exported(memory, tmp_path)
+    lines = path.read_text("utf-8").split("\n")
+    rules = [n for n, line in enumerate(lines) if line.startswith('{"record"')]
+    row = json.loads(lines[rules[0]])
+    no_sums, one_sum, no_type = (
+        {**row, "sums": None},
+        {**row, "sums": row["sums"][:1]},
+        {**row, "record": {"id": row["record"]["id"]}},
+    )
+    bad: list[dict[str, Any]] = [no_sums, one_sum, no_type, {**row, "record": 3}]
+    bad += [{"entities": {"name": 3}}, {"relations": {"from": "a"}}, {"entities": 4}]
+    lines[rules[0]] = "\n".join(map(json.dumps, bad))
+    path.write_text("\n".join(lines), "utf-8")
+    other = opened(tmp_path, "other")
+
+    found = brought(other, path, mine=True)
+
+    assert {left.reason: left.number for left in found.left} == {"cannot be read": 6}
+    assert found.restored == 2
+    other.close()
+
+
+def test_an_observation_that_is_in_memory_or_was_removed_from_the_page_is_not_restored(
+    memory: Memory, tmp_path: Path
+) -> None:
+    (path, *_) = exported(memory, tmp_path)
+    other = opened(tmp_path, "other")
+    text = path.read_text("utf-8")
+    item = text[text.index("  - listens on 80") : text.index("\n<!-- memory-fabric data")]
+    (tmp_path / "without.md").write_text(text.replace(item, ""), "utf-8")
+    (tmp_path / "edited.md").write_text(text.replace("listens on 80\n", "is quick\n"), "utf-8")
+
+    without = page_restore.plan(other, str(tmp_path / "without.md"), mine=False)
+    edited = brought(other, tmp_path / "edited.md")
+
+    assert without.rows["observations"] == []
+    assert [tuple(left) for left in without.left] == [(page_restore.REMOVED, 1, ("api",))]
+    (row,) = edited.rows["observations"]
+    assert (row["text"], row["trust"], row["source"]) == ("is quick", "tool", "import")
+    assert (edited.edited, edited.removed) == (1, ())
+    assert brought(other, tmp_path / "edited.md").rows["observations"] == []
+    other.close()

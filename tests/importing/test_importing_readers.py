@@ -11,11 +11,12 @@ import pytest
 
 from importing.foreign import NOTE, OLD_SCHEMA, TOPIC, ClaudeMem, codex_main
 from linear import LIMIT, growth
+from memory_fabric.config import read_settings
 from memory_fabric.errors import BadInput, NotFound
-from memory_fabric.importing import items, markdown
+from memory_fabric.importing import instructions, items, markdown, notes, sources
 from memory_fabric.importing.instructions import read_files
 from memory_fabric.importing.items import Here, Reading
-from memory_fabric.importing.sources import INSTRUCTIONS, recognise
+from memory_fabric.importing.sources import INSTRUCTIONS, expect_graph, find, recognise
 
 
 def read(path: Path, here: Here) -> Reading:
@@ -384,3 +385,627 @@ def test_a_graph_file_of_memory_fabric_is_not_recognised_as_a_foreign_format(
     path.write_text('{"type":"entity","name":"a","entityType":"t","observations":[]}\n')
 
     assert recognise(str(path)) == (None, str(path))
+
+
+@pytest.mark.parametrize(
+    ("value", "at"),
+    [
+        ("2025-01-01", "2025-01-01T00:00:00.000Z"),
+        (" 2025-01-01T00:00:00.1234+02:00 ", "2024-12-31T22:00:00.123Z"),
+        (1, "1970-01-01T00:00:01.000Z"),
+        (1.5, "1970-01-01T00:00:01.500Z"),
+        (0, ""),
+        (-1, ""),
+        (1e20, ""),
+        (float("inf"), ""),
+        ("yesterday", ""),
+        (None, ""),
+        ([1], ""),
+    ],
+)
+def test_times_of_other_programs_are_converted_to_utc(value: object, at: str) -> None:
+    assert notes.time_of(value) == at
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "[]",
+        '{"results": []}',
+        '{"memories": [{"memory": "a"}]}',
+        ' [{"data": "x"}]',
+        '[{"id": 1}, {"content": "a"}]',
+        '{"results": {"memories": [{"text": "a"}]}}',
+        '{"results":{"results":{"results":[]}}}',
+        '[{"memory":"cut',
+        '{"results": [{"memory":"cut',
+        '{"memories": [{"text":"cut',
+    ],
+)
+def test_json_with_memories_is_recognised_as_an_export_of_mem0_even_if_it_is_cut(head: str) -> None:
+    assert sources.is_mem0(head)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "",
+        "memory",
+        '[{"id": 1}]',
+        '[{"memory": 1}]',
+        '["memory"]',
+        '{"memory": "a"}',
+        '{"results": {}}',
+        '{"songs": [{"cut',
+        '[{"entityType": "cut',
+        '{"entities": [], "results": [{"cut',
+        '{"type":"relation", "memories": [{"cut',
+    ],
+)
+def test_other_json_is_not_recognised_as_an_export_of_mem0(head: str) -> None:
+    assert not sources.is_mem0(head)
+
+
+def test_a_memory_of_mem0_keeps_its_categories_owners_project_and_newest_time(
+    tmp_path: Path, here: Here
+) -> None:
+    rows: list[object] = [
+        {
+            "id": 7,
+            "content": " We chose\nPostgres ",
+            "categories": ["work", "data\nbases"],
+            "user_id": "ana",
+            "agent_id": "bot",
+            "metadata": {"category": "other", "repo": "shop", "app_id": "no"},
+            "created_at": "2025-01-01",
+            "updated_at": "2025-02-01",
+        },
+        {"text": "The app is blue", "metadata": {"type": "look"}, "created_at": "2025-01-01"},
+        {"data": "The app is red", "metadata": "none", "categories": "look, Hobby"},
+        {"id": 9, "memory": None, "text": "The app is green"},
+        "no object",
+    ]
+    path = tmp_path / "export.json"
+    path.write_text("\ufeff" + json.dumps(rows), "utf-8")
+
+    reading = read(path, here)
+
+    first, second, third, fourth = reading.items
+    assert (first.what, first.type, first.key) == ("We chose Postgres", "decision", "memory 7")
+    assert (first.category, first.also) == ("work, data bases", "ana bot")
+    assert (first.project, first.at) == ("shop", "2025-02-01T00:00:00.000Z")
+    assert (second.key, second.category) == ("memory The app is blue", "look")
+    assert (second.at, second.project, second.scope) == ("2025-01-01T00:00:00.000Z", "", "team")
+    assert (third.category, third.at, third.scope) == ("look, Hobby", "", "user")
+    assert (fourth.what, fourth.also) == ("The app is green", "")
+    assert left(reading) == {items.UNREADABLE: 1}
+
+
+def test_json_without_memories_is_refused_as_an_export_of_mem0(tmp_path: Path, here: Here) -> None:
+    path = tmp_path / "export.json"
+    path.write_text('{"songs": []}')
+
+    with pytest.raises(BadInput, match="is JSON without memories of mem0") as error:
+        list(sources.MEM0.read(str(path), here).items)
+
+    assert error.value.remedy == "docs/import.md lists the forms. Nothing was imported."
+
+
+def test_rows_of_claude_mem_are_read_with_the_time_words_and_project_that_they_have(
+    tmp_path: Path, here: Here
+) -> None:
+    made = ClaudeMem(tmp_path / "claude-mem.db")
+    early = {"created_at_epoch": 1_700_000_000}  # in seconds
+    made.add("observations", project="shop", title="A", subtitle="A", facts="One\nfact", **early)
+    made.add("observations", project="shop", narrative="At\nlength", text="no", concepts=["", "x"])
+    made.add("observations", project="blog", merged_into_project="shop", text="Text?", type="x")
+    made.add("observations", project="shop", merged_into_project="blog", text="Gone")
+    made.add("observations", project="shop", title="Late", created_at_epoch=0)
+    made.add("observations", project="shop", title="Huge", created_at_epoch=100_000_000_000_000)
+    made.add("session_summaries", project="shop", request="Why?", learned="The cache")
+    made.add("directives", project="shop", content="Never push")
+    made.add("directives", project="blog", content="Hugo")
+
+    reading = read(made.close(), here)
+
+    assert [(i.what, i.at[:19], i.also, i.category, i.project) for i in reading.items] == [
+        ("Late.", "", "", "discovery", "shop"),
+        ("Huge.", "", "", "discovery", "shop"),
+        ("A. One fact.", "2023-11-14T22:13:20", "", "discovery", "shop"),
+        ("At length", "2025-11-02T10:02:00", "x", "discovery", "shop"),
+        ("Text?", "2025-11-02T10:03:00", "", "x", "shop"),
+        ("The cache", "2025-11-02T10:07:00", "Why?", "session summary", "shop"),
+        ("Never push", "2025-11-02T10:08:00", "", "directive", "shop"),
+    ]
+    assert [(i.type, i.scope) for i in reading.items[-2:]] == [
+        ("note", "team"),
+        ("constraint", "team"),
+    ]
+    assert [i.key.split()[0] for i in reading.items[-3:]] == [
+        "observation",
+        "summary",
+        "directive",
+    ]
+    assert len({i.key for i in reading.items}) == 7
+    (elsewhere,) = reading.left
+    assert elsewhere == (items.ELSEWHERE, 2, ("blog",))
+    everything = read(made.path, here._replace(whole=True))
+    assert len(everything.items) == 9 and everything.left == ()
+
+
+def test_prompts_in_a_claude_mem_database_are_counted_and_not_imported(
+    tmp_path: Path, here: Here
+) -> None:
+    made = ClaudeMem(tmp_path / "claude-mem.db")
+    for text in ("hello", "bye"):
+        made.add("user_prompts", prompt_text=text)
+    made.add("session_summaries", project="shop", request="Commit")
+    made.add("directives", project=None, content="Old", status="retired")
+
+    reading = read(made.close(), here)
+
+    assert reading.items == ()
+    assert [(one.number, one.examples) for one in reading.left] == [
+        (2, ()),
+        (1, ("Commit",)),
+        (1, ("Old",)),
+    ]
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "observations (project, created_at_epoch)",
+        "observations (project, title)",
+        "observations (created_at_epoch, text)",
+    ],
+)
+def test_a_database_with_other_columns_than_claude_mems_is_refused(
+    tmp_path: Path, here: Here, table: str
+) -> None:
+    path = tmp_path / "claude-mem.db"
+    with sqlite3.connect(path) as c:
+        c.execute(f"CREATE TABLE {table}")
+
+    with pytest.raises(BadInput, match="tables: observations"):
+        read(path, here)
+
+
+def test_a_folder_with_a_claude_mem_database_is_read_from_that_database(tmp_path: Path) -> None:
+    ClaudeMem(tmp_path / "claude-mem.db").close()
+
+    assert recognise(str(tmp_path)) == (sources.CLAUDE_MEM, str(tmp_path / "claude-mem.db"))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "source"),
+    [
+        ("x.json", '{"results": []}', sources.MEM0),
+        ("x.jsonl", '{"type":"entity"}', None),
+        ("x.MD", TOPIC, sources.AUTO_MEMORY),
+        ("x.txt", codex_main(Path("/shop")), sources.CODEX),
+        ("x.markdown", NOTE, sources.BASIC_MEMORY),
+        ("CLAUDE.md", "Be brief.", sources.INSTRUCTIONS),
+        (".cursorrules", "Be brief.", sources.INSTRUCTIONS),
+        ("style.mdc", "Be brief.", sources.INSTRUCTIONS),
+        (".claude/rules/a.md", "Be brief.", sources.INSTRUCTIONS),
+        (".claude/rules/deep/a.md", "Be brief.", sources.INSTRUCTIONS),
+        (".cursor/rules/a.md", "Be brief.", sources.INSTRUCTIONS),
+        ("projects/-shop/memory/MEMORY.md", "- Be brief", sources.AUTO_MEMORY),
+        ("permalink.md", "---\npermalink: a\n---\nText\n", sources.BASIC_MEMORY),
+        ("both.md", "- [a] text\n- uses [[B]]\n", sources.BASIC_MEMORY),
+    ],
+)
+def test_a_file_is_recognised_by_its_name_and_text(
+    tmp_path: Path, name: str, text: str, source: sources.Source | None
+) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, "utf-8")
+
+    assert recognise(str(path)) == (source, str(path))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("MEMORY.md", "- Be brief"),
+        ("projects/-shop/memory/other.md", "- Be brief"),
+        ("other/-shop/memory/MEMORY.md", "- Be brief"),
+        ("one.md", "- [a] text\n- [b] text\n"),
+        ("two.md", "- uses [[B]]\n"),
+        ("three.md", "---\nname: x\ntype: other\n---\nText\n"),
+        ("four.md", "---\ntype: user\n---\nText\n"),
+        (".claude/rules/a.txt", "Be brief."),
+        ("claude/rules/a.md", "Be brief."),
+    ],
+)
+def test_markdown_that_only_resembles_a_known_form_is_refused(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, "utf-8")
+
+    with pytest.raises(BadInput, match="is Markdown of no known form"):
+        recognise(str(path))
+
+
+def test_pipes_and_binary_files_are_refused_before_they_are_parsed(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for name, content in (("a", b"a\0b"), ("b", b"text"), ("c", b" \n"), ("d", b'{"what": 1}')):
+        (tmp_path / name).write_bytes(content)
+
+    with pytest.raises(BadInput, match="is not a regular file"):
+        recognise(str(tmp_path / "pipe"))
+    with pytest.raises(BadInput, match="mine is no text in UTF-8"):
+        expect_graph(str(tmp_path / "a"), "mine")
+    with pytest.raises(BadInput, match="mine is no known form"):
+        expect_graph(str(tmp_path / "b"), "mine")
+    expect_graph(str(tmp_path / "c"), "mine")
+    expect_graph(str(tmp_path / "d"), "mine")
+
+
+def test_sources_are_found_in_their_usual_places_and_only_there(tmp_path: Path) -> None:
+    home, shop = tmp_path / "home", tmp_path / "shop"
+    settings = read_settings({"HOME": str(home), "USER": "ann"}, {})
+    here = Here("shop", (str(shop),), str(home), str(home / ".claude"), str(home / ".codex"))
+    slug = str(shop).replace("/", "-").replace("_", "-").replace(".", "-")
+    memory = home / ".claude" / "projects" / slug / "memory"
+    places = [
+        (sources.CLAUDE_MEM, home / ".claude-mem" / "claude-mem.db"),
+        (sources.INSTRUCTIONS, shop / "CLAUDE.md"),
+        (sources.INSTRUCTIONS, shop / ".cursor" / "rules" / "a.mdc"),
+        (sources.AUTO_MEMORY, memory),
+        (sources.INSTRUCTIONS, home / ".claude" / "CLAUDE.md"),
+        (sources.CODEX, home / ".codex" / "memories"),
+        (sources.BASIC_MEMORY, home / "basic-memory"),
+    ]
+    assert find(settings, here) == []
+    for folder in (memory, home / ".codex" / "memories", home / "basic-memory"):
+        folder.mkdir(parents=True)
+    assert [source for source, _ in find(settings, here)] == [sources.BASIC_MEMORY]
+    (memory / "MEMORY.md").write_text("- Be brief")
+    (home / ".codex" / "memories" / "memory_summary.md").write_text("x")
+    for _, path in places:
+        if path.suffix:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("x")
+
+    assert find(settings, here) == [(source, str(path)) for source, path in places]
+    homeless = find(settings, here._replace(roots=()))
+    assert [source for source, _ in homeless] == [
+        sources.CLAUDE_MEM,
+        sources.INSTRUCTIONS,
+        sources.CODEX,
+        sources.BASIC_MEMORY,
+    ]
+
+
+def test_observations_of_basic_memory_get_their_types_contexts_and_fallbacks(
+    tmp_path: Path, here: Here
+) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "The Shop.md").write_text(
+        "---\npermalink: shop\nentity_type: place\ncreated: 2025-01-02\nmodified: 2025-02-03\n"
+        "---\n- [choice] We use tabs\n- [Requirement] It is fast (by law)\n"
+        "- [bug] It is **torn**\n- [session] It went well\n- [todo] Who pays?\n- [ ] Task\n"
+        "- plain\n## Style\n- [a] b\n- Be brief\n## Observations\n- Be kind\n"
+        '## Links\n- [[Till|the till]]\n- "part of" [[Town]] #x\n- needs [[One]] and [[Two]]\n'
+        "- one two three four [[Five]]\n- [[ ]]\n- [how] see [[Task]]\n\nuses [[Paragraph]]\n",
+        "utf-8",
+    )
+    (folder / "schema.md").write_text("---\npermalink: s\ntype: schema\n---\n- [a] b\n")
+    (folder / "titled.md").write_text("---\npermalink: t\n---\n# Titled\n## Titled\n- Be quick\n")
+
+    reading = read(folder, here)
+
+    found = [(i.type, i.category, i.what, i.also) for i in reading.items]
+    assert found[:8] == [
+        ("decision", "choice", "We use tabs", ""),
+        ("constraint", "Requirement", "It is fast", "by law"),
+        ("problem", "bug", "It is torn", ""),
+        ("note", "session", "It went well", ""),
+        ("question", "todo", "Who pays?", ""),
+        ("note", "", "Task", ""),
+        ("note", "", "plain", ""),
+        ("note", "a", "b", ""),
+    ]
+    assert [i.what for i in reading.items[8:]] == [
+        "Style: Be brief",
+        "Be kind",
+        "Links: needs One and Two",
+        "Links: one two three four Five",
+        "Links: ",
+        "see Task",
+        "Links: uses Paragraph",
+        "Be quick",
+    ]
+    assert [tuple(r) for r in reading.relations] == [
+        ("The Shop", "relates_to", "Till"),
+        ("The Shop", "part of", "Town"),
+    ]
+    first, last = reading.items[0], reading.items[-1]
+    assert (first.entities, first.place) == ((("The Shop", "place", ()),), "The Shop.md")
+    assert (first.at, first.line) == ("2025-02-03T00:00:00.000Z", 7)
+    assert last.entities == (("Titled", "note", ()),)
+    assert last.at[:2] == "20" and left(reading) == {"definitions of schemas": 1}
+
+
+def test_the_files_of_an_auto_memory_are_read_with_their_headings_types_and_pointers(
+    tmp_path: Path, here: Here
+) -> None:
+    folder = tmp_path / "projects" / "-shop" / "memory"
+    folder.mkdir(parents=True)
+    (folder / "MEMORY.md").write_text(
+        "- Be brief\n- [a](a.md) points\n## Style\n- Never use tabs\n"
+    )
+    (folder / "a.md").write_text("---\nname: a\ndescription: Use spaces\ntype: user\n---\n")
+    (folder / "b.md").write_text(
+        "---\nname: b\ntype: project\n---\nWhy: one\nmore\n\nHow to apply: now\n\nand then\n"
+    )
+    (folder / "old.md").write_text("## Build\nUse **make**, see [a](a.md)\n")
+
+    reading = read(folder, here)
+
+    assert [(i.type, i.what, i.place, i.line) for i in reading.items] == [
+        ("note", "Be brief", "MEMORY.md", 1),
+        ("constraint", "Style: Never use tabs", "MEMORY.md", 4),
+        ("preference", "Use spaces", "a.md", 0),
+        ("note", "and then How to apply: now", "b.md", 0),
+        ("decision", "Build: Use make, see a", "old.md", 2),
+    ]
+    topics = reading.items[2:4]
+    assert [(i.why, i.category, i.also) for i in topics] == [
+        ("", "user", "a Use spaces"),
+        ("one more", "project", "b "),
+    ]
+    assert len({i.key for i in reading.items}) == 5
+    assert reading.left == ((notes.POINTERS, 1, ("[a](a.md) points",)),)
+
+
+def test_memories_of_codex_keep_their_preferences_terms_and_newest_time(
+    tmp_path: Path, here: Here
+) -> None:
+    folder = tmp_path / "memories"
+    folder.mkdir()
+    (folder / "memory_summary.md").write_text("x")
+    shop = tmp_path / "shop"
+    (folder / "MEMORY.md").write_text(
+        f"""# Group one
+scope: (cwd={shop}, updated_at=2026-02-12T10:30:00Z); x cwd={shop}; updated_at=2026-03-01
+## User preferences
+- Use tabs
+## Keywords
+- stripe
+## rollout_summary_files
+- a.md
+A paragraph.
+---
+description: Payments
+keywords: retry
+---
+# Group two
+- Never retry (cwd=/elsewhere)
+# Group three
+- Use Bazel (cwd=)
+""",
+        "utf-8",
+    )
+
+    own, whole = read(folder, here), read(folder / "MEMORY.md", here._replace(whole=True))
+
+    (one,) = own.items
+    assert (one.type, one.what, one.category) == ("preference", "Use tabs", "User preferences")
+    assert (one.at, one.project, one.line) == ("2026-03-01T00:00:00.000Z", str(shop), 4)
+    assert [tuple(one) for one in own.left] == [
+        (items.ELSEWHERE, 1, ("Never retry (cwd=/elsewhere)",)),
+        (items.UNSTATED, 1, ("Use Bazel (cwd=)",)),
+    ]
+    assert [(i.type, i.what, i.project, i.also) for i in whole.items] == [
+        ("preference", "Use tabs", str(shop), ""),
+        ("constraint", "Never retry (cwd=/elsewhere)", "/elsewhere", "Payments retry"),
+        ("decision", "Use Bazel (cwd=)", "", ""),
+    ]
+    assert whole.items[1].at[:2] == "20" and whole.items[1].line == 15
+
+
+def test_the_material_of_codex_memories_is_counted_only_for_its_folder(
+    tmp_path: Path, here: Here
+) -> None:
+    folder = tmp_path / "memories"
+    (folder / "rollout_summaries").mkdir(parents=True)
+    for name in ("a.md", "b.md"):
+        (folder / "rollout_summaries" / name).write_text("x")
+    (folder / "MEMORY.md").write_text("# Nothing\n")
+
+    of_folder, of_file = (
+        sources.CODEX.read(str(path), here).left for path in (folder, folder / "MEMORY.md")
+    )
+
+    assert [(one.number, one.examples) for one in of_folder] == [(2, ("a.md",))]
+    assert of_file == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "kind", "text"),
+    [
+        ("Use Python.", "constraint", "Use Python."),
+        ("I prefer tabs.", "preference", "I prefer tabs."),
+        ("Don't sleep.", "constraint", "Don't sleep."),
+        ("Run tests, e.g. on push.", "constraint", "Run tests, e.g. on push."),
+        ("We must test.", "constraint", "We must test."),
+        ("- `src/` – the server", "note", "`src/` – the server"),
+        ("- **`x`**: the x", "note", "`x`: the x"),
+        ("- `src`", "note", "`src`"),
+        ("- `src` is nice", "constraint", "`src` is nice"),
+        ("- [link](x) to text", "note", "link to text"),
+        ("- I prefer tabs", "preference", "I prefer tabs"),
+        ("- Short", "constraint", "Short"),
+        ("- Look at @docs/a.md for each style", "", instructions.POINTERS),
+        ("- See @a/b for each new page style", "constraint", "See @a/b for each new page style"),
+        ("The shop sells boats.", "", instructions.PROSE),
+        ("Use it?", "", instructions.PROSE),
+        ("See @docs/a.md", "", instructions.POINTERS),
+        ("- See all of @docs/a.md first", "", instructions.POINTERS),
+        ("- 123 / 4", "", ""),
+    ],
+)
+def test_each_line_of_an_instruction_file_is_a_rule_a_note_or_left_out(
+    line: str, kind: str, text: str
+) -> None:
+    left_out = items.Left()
+
+    found = instructions.statements(line, "CLAUDE.md", "", left_out)
+
+    assert [(i.type, i.what) for i in found] == ([(kind, text)] if kind else [])
+    assert [one.reason for one in left_out.all] == ([] if kind or not text else [text])
+
+
+def test_statements_of_an_instruction_file_carry_their_heading_place_and_scope() -> None:
+    text = (
+        "---\npaths: src/**\n---\n# Title\n- Use tabs\n## Style\n- Be brief\n- be brief.\n"
+        "<!-- memory-fabric:begin -->\n- Not this\n<!-- memory-fabric:end -->\n- Be kind\n"
+        "## Title\n- Ask first\n"
+    )
+
+    found = instructions.statements(text, "~/.claude/CLAUDE.md", "2026", items.Left())
+
+    assert [(i.what, i.line) for i in found] == [
+        ("Use tabs", 5),
+        ("Style: Be brief", 7),
+        ("Style: Be kind", 12),
+        ("Ask first", 14),
+    ]
+    assert {(i.scope, i.category, i.confidence, i.also, i.at, i.place) for i in found} == {
+        ("user", "instructions", 0.9, "src/**", "2026", "~/.claude/CLAUDE.md")
+    }
+    (own,) = instructions.statements("- Use tabs", "CLAUDE.md", "", items.Left())
+    assert (own.scope, own.also) == ("team", "")
+
+
+def test_imports_of_an_instruction_file_are_found_outside_code() -> None:
+    text = (
+        "@a.md, @b/c; x `@no.md` @d @e.md.\n```\n@no.md\n~~~\n```\n~~~\n@no.md\n~~~\n"
+        "see a@b.org @/f/g: @h/i) @ @."
+    )
+
+    assert instructions.imports(text) == ["a.md", "b/c", "e.md", "/f/g", "h/i"]
+
+
+def test_a_file_may_import_only_from_its_project_or_its_own_clients_folder(here: Here) -> None:
+    root, home, config = here.roots[0], here.user_home, here.config_dir
+    here = here._replace(codex_home=f"{home}/codex")
+    allowed = [
+        (f"{root}/CLAUDE.md", f"{root}/docs/a.md"),
+        (f"{config}/CLAUDE.md", f"{config}/a.md"),
+        (f"{home}/codex/AGENTS.md", f"{home}/codex/a.md"),
+        *((f"{home}/.{name}/a.md", f"{home}/.{name}/b.md") for name in ("gemini", "qwen")),
+    ]
+    refused = [
+        (f"{root}/CLAUDE.md", f"{root}-other/a.md"),
+        (f"{root}/CLAUDE.md", f"{config}/a.md"),
+        (f"{config}/CLAUDE.md", f"{root}/a.md"),
+        (f"{config}/CLAUDE.md", f"{home}/.gemini/a.md"),
+        (f"{config}/CLAUDE.md", f"{config}/projects/-x/a.md"),
+        (f"{home}/notes/a.md", f"{home}/notes/b.md"),
+    ]
+
+    assert all(instructions.may_import(real, target, here) for real, target in allowed)
+    assert not any(instructions.may_import(real, target, here) for real, target in refused)
+    # Without a folder of Claude Code, there is no folder `projects` to exclude either.
+    elsewhere = here._replace(config_dir="", roots=("/",))
+    assert instructions.may_import("/a.md", "/projects/b.md", elsewhere)
+
+
+def test_places_are_shown_relative_to_the_project_or_the_users_home(here: Here) -> None:
+    root, home = here.roots[0], here.user_home
+
+    paths = (f"{root}/docs/a.md", f"{home}/.claude/a.md", f"{home}-2/a.md", root)
+    assert [instructions.place_of(path, here) for path in paths] == [
+        "docs/a.md",
+        "~/.claude/a.md",
+        f"{home}-2/a.md",
+        root,
+    ]
+    assert instructions.place_of("/a.md", Here()) == "/a.md"
+
+
+def test_the_instruction_files_of_a_project_are_listed_with_those_in_its_rule_folders(
+    tmp_path: Path,
+) -> None:
+    names = [
+        "CLAUDE.md",
+        "AGENTS.md",
+        ".cursorrules",
+        ".cursor/rules/a.mdc",
+        ".cursor/rules/deep/b.md",
+        ".claude/rules/c.md",
+    ]
+    for name in (*names, "README.md", ".claude/rules/d.mdc", ".claude/rules/e.txt", "docs/f.md"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("- Be brief\n")
+
+    found = instructions.files_of(str(tmp_path))
+    rules = instructions.files_of(str(tmp_path / ".cursor" / "rules"))
+    one = str(tmp_path / "README.md")
+
+    assert {os.path.relpath(path, tmp_path) for path in found} == set(names)
+    assert len(found) == len(names)
+    assert [os.path.relpath(path, tmp_path) for path in rules] == names[3:5]
+    assert instructions.files_of(one) == [one]
+    assert instructions.files_of(str(tmp_path / "docs")) == []
+
+
+def test_imports_are_followed_five_files_deep_in_order_and_each_file_once(
+    tmp_path: Path, here: Here
+) -> None:
+    shop = tmp_path / "shop"
+    (shop / "CLAUDE.md").write_text("- Rule 0\n\n@1.md @late.md @gone.md @/dev/null\n")
+    for number in range(1, 8):
+        (shop / f"{number}.md").write_text(f"- Rule {number}\n\n@{number + 1}.md @CLAUDE.md\n")
+    (shop / "late.md").write_text("- Late\n\n@1.md\n")
+
+    found = read_files(str(shop / "CLAUDE.md"), here, items.Left())
+
+    assert [file.place for file in found] == [
+        "CLAUDE.md",
+        *(f"{number}.md" for number in range(1, 6)),
+        "late.md",
+    ]
+    assert found[2].via == ("CLAUDE.md", "1.md")
+    assert [i.what for file in found for i in file.items][-2:] == ["Rule 5", "Late"]
+
+
+def test_a_reading_is_limited_in_files_and_bytes(
+    tmp_path: Path, here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop = tmp_path / "shop"
+    (shop / "CLAUDE.md").write_text("- Rule 0\n\n@1.md @2.md\n")
+    (shop / "1.md").write_text("- Rule 1\n" + "x" * 991)
+    (shop / "2.md").write_bytes(b"\0")
+    path, left_out = str(shop / "CLAUDE.md"), items.Left()
+    cost = instructions.LEAST_COST_BYTES + 1000 + instructions.LEAST_COST_BYTES
+
+    assert len(read_files(path, here, left_out, cost)) == 2
+    assert left_out.all[1:] == ((items.NOT_TEXT, 1, ("2.md",)),)
+    with pytest.raises(instructions.TooLarge):
+        read_files(path, here, items.Left(), cost - 1)
+    monkeypatch.setattr(instructions, "MAX_FILES", 1)
+    left_out = items.Left()
+    assert len(read_files(path, here, left_out)) == 1
+    assert left_out.all[1:] == ((instructions.TOO_MANY, 2, ("1.md", "2.md")),)
+
+
+def test_an_instruction_file_that_cannot_be_read_is_reported_with_its_place(
+    tmp_path: Path, here: Here
+) -> None:
+    left_out = items.Left()
+
+    assert read_files(str(tmp_path / "shop" / "CLAUDE.md"), here, left_out) == []
+    (one,) = left_out.all
+    assert (one.reason, one.examples[0].partition(": ")[0]) == (
+        instructions.UNREADABLE,
+        "CLAUDE.md",
+    )

@@ -21,7 +21,8 @@ from memory_fabric.cli import environment
 from memory_fabric.config import Settings
 from memory_fabric.domain_config import DomainConfig
 from memory_fabric.hooks import dispatcher
-from memory_fabric.importing import past_sessions, runs
+from memory_fabric.importing import learn, past_sessions, runs
+from memory_fabric.importing.learn import Reading
 from memory_fabric.importing.runs import undo
 from memory_fabric.models import Provenance, Record
 from memory_fabric.store.history import changes, trace
@@ -518,3 +519,68 @@ def test_undo_selects_a_single_imported_change_only_if_its_id_is_given(
     assert alone == [fix]
     assert made[-1].kind == changes.LEARN and whole == made
     assert changes.together(memory, fix) == made
+
+
+def test_learn_reports_how_many_bytes_it_has_read_of_all(machine: Machine) -> None:
+    shop, atlas = machine.project("shop"), machine.project("atlas")
+    paths = [
+        machine.session(shop, ASKED, DONE, days_ago=4),
+        machine.session(atlas, ASKED, DONE, days_ago=3),
+    ]
+    sizes = [path.stat().st_size for path in paths]
+    told: list[tuple[int, int]] = []
+    run = runs.begin(machine.settings.home)
+    reading = Reading(machine.settings, run, lambda done, of: told.append((done, of)))
+
+    reading.read(machine.found())
+
+    assert told == [(sizes[0], sum(sizes)), (sum(sizes), sum(sizes))]
+    assert [(one.name, one.sessions, one.turns) for one in reading.projects] == [
+        ("shop", 1, 2),
+        ("atlas", 1, 2),
+    ]
+    assert reading.failures == [] and reading.run.state == "done"
+    assert sorted(reading.run.folders.values()) == sorted(map(str, (shop, atlas)))
+    assert sorted(reading.run.finished) == sorted(reading.run.folders)
+
+
+def test_more_memories_than_may_be_open_are_read_in_one_run(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(learn, "MAX_OPEN", 1)
+    shop, atlas = machine.project("shop"), machine.project("atlas")
+    for days_ago, place in ((9, shop), (8, atlas), (7, shop), (6, atlas)):
+        machine.session(place, f"Fix the header. {HABIT}", "Done.", days_ago=days_ago)
+
+    done = machine.learn()
+
+    found = [(one.name, one.sessions, one.turns, one.candidates) for one in done.projects]
+    assert found == [("shop", 2, 4, 1), ("atlas", 2, 4, 1)]
+
+
+def test_candidates_from_past_sessions_are_the_most_repeated_then_the_newest(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop = machine.project("shop")
+    rules = [
+        "Never format the vendored files.",
+        "Always write the tests before the code.",
+        "Never rename the columns of a table.",
+    ]
+    machine.session(shop, rules[0], "No.", days_ago=9)
+    for days_ago in (8, 7, 6):
+        machine.session(shop, f"Fix the header. {HABIT}", "Done.", days_ago=days_ago)
+    machine.session(shop, "Which tool builds it?", "make.", rules[1], "Yes.", days_ago=5)
+    machine.session(shop, rules[2], "No.", days_ago=4)
+    monkeypatch.setattr(learn, "MAX_MADE", 3)
+
+    machine.learn()
+
+    rows = machine.rows("SELECT what, source, session, body FROM records ORDER BY created_at")
+    assert [what for what, *_ in rows] == [HABIT, rules[1], rules[2]]
+    evidence = [json.loads(body)["evidence"] for *_, body in rows]
+    assert evidence[0]["again"] == 2 and "again" not in evidence[1]
+    assert evidence[1]["prompt"] == rules[1] and evidence[1]["before"] == "make."
+    assert "before" not in evidence[2]
+    assert {source for _, source, *_ in rows} == {"prompt"}
+    assert [session[:8] for _, _, session, _ in rows][1:] == ["00000005", "00000006"]

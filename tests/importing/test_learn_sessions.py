@@ -11,9 +11,30 @@ from pathlib import Path
 import pytest
 
 from importing.past import DAY_S, Machine, rest
+from memory_fabric.clients.transcript import Head
+from memory_fabric.clients.transcripts import Transcript
 from memory_fabric.config import transcript_roots
 from memory_fabric.importing import past_sessions, runs
 from memory_fabric.store.home import switches
+
+NOW_S = 1_767_225_600.0  # 2026-01-01
+SHOP = past_sessions.Place("shop-1", "/work/shop", "shop")
+
+
+def listed(
+    state: str,
+    changed_days_ago: float,
+    *,
+    place: past_sessions.Place = SHOP,
+    deleted_s: float = 0.0,
+    offset: int = 0,
+    client: str = "claude-code",
+) -> past_sessions.Session:
+    """A session of 100 bytes, as the list of sessions has it."""
+    changed_s = NOW_S - changed_days_ago * DAY_S
+    head = Head("s", place.root, "2025-12-01T00:00:00.000Z")
+    transcript = Transcript(client, "/s.jsonl", head, 100, changed_s, deleted_s)
+    return past_sessions.Session(transcript, place, state, offset)
 
 
 @pytest.fixture
@@ -241,3 +262,131 @@ def test_learn_runs_that_are_saved_concurrently_are_all_kept(machine: Machine) -
         list(pool.map(lambda run: runs.save(home, run, "import.json"), made))
 
     assert {run.batch for run in runs.load(home, "import.json")} == names
+
+
+def test_only_unread_sessions_that_a_client_deletes_within_a_week_are_due() -> None:
+    week_s = past_sessions.SOON_DAYS * DAY_S
+    late = listed(past_sessions.NEW, 1, deleted_s=NOW_S + week_s - 1)
+    early = listed(past_sessions.REST, 1, deleted_s=NOW_S + 1)
+    others = [
+        listed(past_sessions.NEW, 1, deleted_s=NOW_S + week_s),
+        listed(past_sessions.NEW, 1),
+        listed(past_sessions.READ, 1, deleted_s=NOW_S + 1),
+    ]
+
+    assert past_sessions.deleted_soon([late, *others, early], NOW_S) == [early, late]
+
+
+def test_a_session_is_too_old_for_its_turns_after_the_days_that_episodes_are_kept(
+    machine: Machine,
+) -> None:
+    days = machine.settings.episodes_keep_days
+    old, kept = listed(past_sessions.NEW, days + 0.001), listed(past_sessions.REST, days)
+    read = listed(past_sessions.READ, days + 1)
+
+    assert past_sessions.expired([old, kept, read], machine.settings, NOW_S) == [old]
+
+
+def test_memory_is_complete_until_the_last_read_session_before_the_first_unread_one() -> None:
+    read = [listed(past_sessions.READ, days) for days in (9, 7, 5, 1)]
+    unread = [listed(past_sessions.NEW, 5), listed(past_sessions.REST, 3)]
+    running = listed(past_sessions.RUNNING, 8)
+
+    assert past_sessions.read_until([*unread, *read, running]) == "2025-12-27T00:00:00.000Z"
+    assert past_sessions.read_until(read) == "2025-12-31T00:00:00.000Z"
+    assert past_sessions.read_until(unread) == past_sessions.read_until([]) == ""
+    assert past_sessions.read_until([listed(past_sessions.NEW, 9), *read[1:]]) == ""
+
+
+def test_the_list_of_sessions_states_sizes_states_and_clients_of_each_project() -> None:
+    atlas = past_sessions.Place("", "/work/atlas", "atlas")
+    sessions = [
+        listed(past_sessions.READ, 9, offset=100),
+        listed(past_sessions.REST, 8, offset=40, client="codex"),
+        listed(past_sessions.NEW, 2, deleted_s=NOW_S + DAY_S),
+        listed(past_sessions.GONE, 1, place=atlas),
+    ]
+
+    assert past_sessions.as_json(sessions, NOW_S) == {
+        "sessions": 4,
+        "to_read": 2,
+        "bytes": 160,
+        "deleted_soon": 1,
+        "next_deletion": "2026-01-02T00:00:00.000Z",
+        "read_until": "2025-12-23T00:00:00.000Z",
+        "projects": [
+            {
+                "project": "atlas",
+                "id": "",
+                "root": "/work/atlas",
+                "clients": ["claude-code"],
+                "since": "2025-12-01T00:00:00.000Z",
+                "until": "2025-12-31T00:00:00.000Z",
+                "bytes": 100,
+                "sessions": {"gone": 1},
+            },
+            {
+                "project": "shop",
+                "id": "shop-1",
+                "root": "/work/shop",
+                "clients": ["claude-code", "codex"],
+                "since": "2025-12-01T00:00:00.000Z",
+                "until": "2025-12-30T00:00:00.000Z",
+                "bytes": 300,
+                "sessions": {"read": 1, "rest": 1, "new": 1},
+            },
+        ],
+    }
+    assert past_sessions.as_json([], NOW_S)["next_deletion"] == ""
+    # A transcript that became shorter than what was read has nothing left.
+    assert listed(past_sessions.READ, 1, offset=101).left == 0
+
+
+def test_a_session_counts_as_running_for_ten_minutes_after_its_last_change(
+    machine: Machine,
+) -> None:
+    machine.session(machine.project("shop"), "Hello", "Hi.")
+    roots = transcript_roots(machine.environ)
+    [found] = machine.found()
+    changed_s = found.transcript.changed_s
+
+    states = [
+        past_sessions.make(machine.settings, roots, changed_s + passed_s)[0].state
+        for passed_s in (past_sessions.RUNNING_S - 1, past_sessions.RUNNING_S)
+    ]
+
+    assert states == [past_sessions.RUNNING, past_sessions.NEW]
+
+
+def test_the_sessions_of_a_folder_are_those_of_its_project(machine: Machine) -> None:
+    shop, atlas = machine.project("shop"), machine.project("atlas")
+    (shop / "src").mkdir()
+    machine.session(shop, "Hello", "Hi.")
+    machine.session(atlas, "Good day", "Hi.")
+    found, home = machine.found(), machine.settings.home
+
+    for folder in (shop, shop / "src"):
+        (one,) = past_sessions.of_folder(found, str(folder), home)
+        assert one.transcript.head.folder == str(shop)
+    assert past_sessions.of_folder(found, str(machine.folder), home) == []
+
+
+def test_a_partly_read_session_is_listed_with_the_offset_of_its_first_unread_line(
+    machine: Machine,
+) -> None:
+    path = machine.session(machine.project("shop"), "Hello", "Hi.", days_ago=9)
+    machine.learn()
+    size = path.stat().st_size
+    [read] = machine.found()
+    with path.open("ab") as file:
+        file.write(b"{}\n")
+    rest(path)
+    [partly] = machine.found()
+    with path.open("r+b") as file:
+        file.truncate(size - 5)
+    rest(path)
+    [shorter] = machine.found()
+
+    assert (read.offset, read.left) == (size, 0)
+    assert (partly.state, partly.offset, partly.left) == (past_sessions.REST, size, 3)
+    assert (shorter.state, shorter.offset) == (past_sessions.READ, size - 5)
