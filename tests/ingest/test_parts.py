@@ -62,6 +62,50 @@ def test_no_word_of_a_long_message_is_lost(tail: str, size: int) -> None:
         assert " ".join(turn["text"] for turn in turns).split() == text.split()
 
 
+def test_a_long_message_is_split_at_the_last_line_or_word_that_fits() -> None:
+    size = parts.MAX_TURN_CHARS
+    words = " ".join(f"word{number}" for number in range(size // 6))
+    mixed, whole = "a " * (size // 3) + "\n" + "b " * (size // 3), "x" * (size + 5)
+
+    split = {
+        text: [turn["text"] for turn in parts.episodes(claimed(f"{text} that is all"))]
+        for text in (words, mixed, whole)
+    }
+
+    assert len(split[words][0]) > size - 10 and split[words][1].startswith("word")
+    assert " ".join(split[words]).split() == f"{words} that is all".split()
+    assert split[mixed][0] == ("a " * (size // 3)).strip() and split[mixed][1].startswith("b b")
+    assert split[whole] == ["xxxxx that is all"]  # what is before it has only one word
+
+
+def test_a_turn_has_at_least_three_words_and_names_its_session_and_project() -> None:
+    found = parts.episodes(claimed("two words\n---\nnow three words", project="billing"))
+
+    assert [(turn["text"], turn["session"], turn["project"]) for turn in found] == [
+        ("now three words", "ingest:i1", "billing")
+    ]
+
+
+def test_a_summary_has_a_limited_number_of_notes() -> None:
+    lines = [f"Noted fact: The port of service{n} is {n}." for n in range(parts.MAX_NOTES + 1)]
+
+    found = parts.records(claimed("\n".join(lines)), {})
+
+    assert len(found) == parts.MAX_NOTES and found[-1].what == lines[-2].partition(": ")[2]
+
+
+def test_an_uncertain_program_states_nothing_for_all_projects() -> None:
+    said = "We always use Redis for queues in every project because Postgres was too slow."
+    known = {"redis": "Redis", "postgres": "Postgres"}
+
+    sure, unsure, almost = (
+        parts.records(claimed("x", key_decisions=(said,), confidence=level), known)[0]
+        for level in (0.8, 0.5, 0.79)
+    )
+
+    assert (sure.generalizable, unsure.generalizable, almost.generalizable) == (True, False, False)
+
+
 def test_key_decisions_of_an_ingested_text_become_records_but_its_summary_does_not() -> None:
     text = claimed(SUMMARY, key_decisions=("Use Kafka for events", ""), confidence=0.6)
 
@@ -137,6 +181,9 @@ def test_an_ingested_text_is_attributed_to_its_session_with_tool_level_trust() -
         ("2027-01-01T00:00:00Z", CAME),
         ("yesterday", CAME),
         ("", CAME),
+        (CAME, CAME),
+        ("1970-01-01T00:00:00Z", CAME),
+        ("1970-01-01T00:00:01Z", "1970-01-01T00:00:01.000Z"),
         ("0001-01-01T00:00:00+14:00", CAME),
     ],
 )

@@ -227,8 +227,35 @@ def test_processing_a_text_resumes_after_the_last_completed_step(memory: Memory)
     outcome = process_text(memory, claimed._replace(progress=noted[-1]), lambda progress: True)
     assert outcome is not None
     assert len(before) == 1
+    assert [progress["step"] for progress in noted] == [0, 1]
+    assert outcome["turns"] == 1 and len(turns(memory)) == 1
     assert {record.id for record in all_records(memory)} == set(outcome["records"])
     assert before[0] in all_records(memory)
+
+
+def test_a_worker_does_not_finish_a_text_that_another_worker_owns(memory: Memory) -> None:
+    (told,) = ingest_queue.accept(memory, [Ingest(SUMMARY, (SUMMARY,))], BY)
+    assert isinstance(told, Accepted)
+    claimed = ingest_queue.claim(memory, "w", FAR, 60)
+    assert claimed is not None
+
+    assert not try_once(memory, claimed, "another", lambda: FAR, 60)
+    assert all_records(memory) == turns(memory) == []
+    assert try_once(memory, claimed, "w", lambda: FAR, 60)
+    assert not try_once(memory, claimed, "w", lambda: FAR, 60)
+
+    found = ingest_queue.find(memory, told.id)
+    assert found is not None and (found.state, len(found.records)) == ("done", 1)
+
+
+def test_what_an_ingested_text_repeats_is_named_once_among_its_records(memory: Memory) -> None:
+    told = bring(
+        memory, f"Noted decision: {SUMMARY}", key_decisions=(SUMMARY, f"{SUMMARY} Really.")
+    )
+    again = bring(memory, "Said again now", key_decisions=(SUMMARY,))
+
+    assert len(set(told.records)) == len(told.records) == len(all_records(memory))
+    assert len(again.records) == 1 and set(again.records) < set(told.records)
 
 
 def test_processing_a_text_raises_an_error_if_the_store_refuses_writes(memory: Memory) -> None:

@@ -301,6 +301,55 @@ def test_a_disk_error_does_not_count_as_a_failed_attempt_to_process_a_text(
     assert queued is not None and (queued.state, queued.attempts) == ("waiting", 0)
 
 
+def test_a_text_that_causes_an_unexpected_error_fails_with_its_traceback_kept(
+    world: World, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (id_,) = accept(memory, SUMMARY.format("Redis"))
+
+    def failing(*_: object) -> bool:
+        raise KeyError("odd")
+
+    monkeypatch.setattr(worker, "try_once", failing)
+    tally = Worker(world.settings()).run(once=True)
+
+    assert (tally.done, tally.failed) == (0, 1)
+    queued = ingest_queue.find(memory, id_)
+    assert queued is not None
+    assert (queued.state, queued.attempts, queued.error) == ("waiting", 1, "KeyError: 'odd'")
+    logs = "".join(path.read_text("utf-8") for path in (world.home / "logs").iterdir())
+    assert f"queue: attempt 1 at {id_}: KeyError: 'odd'" in logs and "in failing" in logs
+
+
+def test_an_error_of_the_store_is_logged_once_until_the_store_works_again(
+    world: World, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "RETRY_S", 0.0)
+    monkeypatch.setattr(worker, "POLL_S", 0.0)
+    accept(memory, SUMMARY.format("Redis"))
+    failures = iter(range(2))  # before the text is processed, and again afterwards
+
+    def now() -> float:
+        """Return the time, or fail as often as planned; stop after the last failure."""
+        nonlocal failures
+        if next(failures, None) is not None:
+            raise OSError("disk gone")
+        if states(memory) == ["done"] and not again:
+            again.append(True)
+            failures = iter(range(4))
+        elif again:
+            one.stop()
+        return time.time()
+
+    again: list[bool] = []
+    one = Worker(world.settings(), "the worker", now=now)
+    assert one.run().done == 1 and one.name == "the worker"
+
+    log = (world.home / "logs" / "memory-fabric.log").read_text("utf-8")
+    assert log.count("queue: disk gone") == 2
+    assert str(os.getpid()) in Worker(world.settings()).name
+    assert Worker(world.settings()).name != Worker(world.settings()).name
+
+
 def test_a_replaced_database_is_reopened(world: World, memory: Memory) -> None:
     accept(memory, SUMMARY.format("Redis"))
     path = Path(memory.path_of("project"))
