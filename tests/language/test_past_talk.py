@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from memory_fabric.language.questions import resumed
+from memory_fabric.language.questions import (
+    MAX_KIND_CHARS,
+    NUMBER,
+    PERSON,
+    RESUMED_CHARS,
+    TIME,
+    asked_by,
+    asked_kind,
+    holds,
+    reports_trouble,
+    resumed,
+)
 
 ASKING = (
     "Where were we?",
@@ -94,3 +105,105 @@ def test_the_subject_is_extracted_from_a_first_prompt_that_resumes_work(
 )
 def test_prompts_that_merely_mention_continuing_do_not_resume_earlier_work(prompt: str) -> None:
     assert resumed(prompt, is_first=True) is None
+
+
+def test_a_first_prompt_resumes_work_up_to_a_length() -> None:
+    longest = "continue " + "x" * (RESUMED_CHARS - len("continue "))
+
+    assert resumed(longest, is_first=True) == longest.partition(" ")[2]
+    assert resumed(f"{longest}x", is_first=True) is None
+
+
+@pytest.mark.parametrize(
+    ("prompt", "spoken"),
+    [
+        ("What did we decide last session about redis?", "did we decide last session"),
+        ("See ` last session", "last session"),
+        ("See `last session`", ""),
+        ("Rename the last-session flag", ""),
+        ("Read last session.md", ""),
+        ("The session lasts an hour", ""),
+        ("x " * 1500 + "last session", "last session"),
+        ("last session " + "x " * 1500, "last session"),
+        ("x " * 650 + "last session " + "x " * 600, ""),
+    ],
+)
+def test_a_prompt_asks_for_earlier_sessions_by_a_whole_phrase_at_its_start_or_end(
+    prompt: str, spoken: str
+) -> None:
+    assert asked_by(prompt) == frozenset(spoken.split())
+
+
+def test_a_phrase_of_a_script_without_spaces_may_stand_anywhere() -> None:
+    spoken = asked_by("上次我们说过什么")
+
+    assert {"上次", "我们说过", "们说"} <= spoken
+    assert "什么" not in spoken
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("Who runs the shop?", PERSON),
+        ("who", PERSON),
+        ("Which version of Node?", NUMBER),
+        ("What versions are there?", NUMBER),
+        ("How many workers?", NUMBER),
+        ("When did we move?", TIME),
+        ("Is it known who?", ""),
+        ("Which database?", ""),
+        ("A version of what?", ""),
+        ("How is the shop?", ""),
+        ("So many workers?", ""),
+        ("When tests fail, tell me", ""),
+        ("Since did we move?", ""),
+        ("Who " + "x" * (MAX_KIND_CHARS - 4), PERSON),
+        ("Who " + "x" * (MAX_KIND_CHARS - 3), ""),
+        ("", ""),
+    ],
+)
+def test_the_first_words_of_a_short_question_show_the_kind_of_its_answer(
+    question: str, kind: str
+) -> None:
+    assert asked_kind(question) == kind
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "is_answer"),
+    [
+        ("", "Whatever", True),
+        (PERSON, "Ask Miller about it", True),
+        (PERSON, "The legal department decides", True),
+        (PERSON, "Deployed by hand", False),
+        (PERSON, "It works. Later it broke", False),
+        (PERSON, "It runs on Redis", False),
+        (PERSON, "It runs on Falcon", False),
+        (PERSON, "It uses the API", False),
+        (NUMBER, "It has 5 workers", True),
+        (NUMBER, "It has twelve workers", True),
+        (NUMBER, "It moved on monday", False),
+        (TIME, "It moved on monday", True),
+        (TIME, "It runs until the review", True),
+        (TIME, "It moved to Berlin", False),
+    ],
+)
+def test_a_text_is_an_answer_only_if_it_has_the_kind_that_is_asked_for(
+    kind: str, text: str, *, is_answer: bool
+) -> None:
+    assert holds(kind, text, ["Falcon"]) is is_answer
+
+
+@pytest.mark.parametrize(
+    ("text", "is_trouble"),
+    [
+        ("The build fails", True),
+        ("构建失败", True),
+        ("Open fail.py and rename it", False),
+        ("继续", False),
+        ("Rename it", False),
+    ],
+)
+def test_a_text_reports_trouble_by_its_words_but_not_by_names_of_files(
+    text: str, *, is_trouble: bool
+) -> None:
+    assert reports_trouble(text) is is_trouble

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -82,6 +83,39 @@ def test_a_word_like_review_is_kept_in_the_query_if_it_is_the_subject_of_the_tas
     assert questions("\nReview the product reviews: the search is slow") == (
         "the product reviews: the search is slow",
     )
+
+
+def test_the_first_query_of_a_long_task_has_the_whole_sentences_that_fit() -> None:
+    sentences = ["a" * 198, "b" * 200, "c" * 50]
+    assert len(". ".join(sentences[:2])) == FOCUS_CHARS
+
+    assert questions("\n" + ". ".join(sentences[:2])) == (". ".join(sentences[:2]),)
+    assert questions("\n" + ". ".join(sentences)) == (
+        ". ".join(sentences[:2]),
+        ". ".join(sentences),
+    )
+    assert questions("\n" + ". ".join(["a" * 199, "b" * 200, "c" * 50]))[0] == "a" * 199
+
+
+@pytest.mark.parametrize(
+    ("prompt", "query"),
+    [
+        ("Speed up! Which orders? All orders.", "Speed up. Which orders. All orders"),
+        ("Fix the importer.\nFix the importer.", "Fix the importer"),
+        ("Fix a/b/importer.py in /home/ann/shop/src", "Fix a/b/importer.py in"),
+        ("**Importer** of `orders`", "Importer of orders"),
+        ("The importer\nfor (;;) {", "The importer"),
+        ("```\nthe parser\n```\nThe importer", "The importer"),
+        ("Please review the following importer.", "the importer"),
+        ("Always be quick. Fix the importer.", "Fix the importer. Always be quick"),
+        ("Please review", None),
+        ("---\n", None),
+    ],
+)
+def test_the_query_of_a_prompt_has_its_sentences_without_markup_paths_and_errands(
+    prompt: str, query: str | None
+) -> None:
+    assert questions(f"\n{prompt}") == (() if query is None else (query,))
 
 
 @given(st.text(max_size=3000))

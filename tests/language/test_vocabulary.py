@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from memory_fabric.language.proper_names import is_ordinary, kind_of
 from memory_fabric.language.vocabulary import (
     AGENT_TERMS,
     KNOWN_AGENTS,
@@ -67,7 +68,8 @@ def test_names_such_as_engineer_or_non_developer_are_not_recognised_as_agents(na
 
 def test_a_name_ending_in_a_word_like_pagination_is_classified_as_a_pattern() -> None:
     assert entity_type("token-pagination") == "pattern"
-    assert entity_type("kitchen-table") == ""
+    assert entity_type("Token-Pagination") == "pattern"
+    assert entity_type("pagination") == entity_type("kitchen-table") == ""
 
 
 def test_every_technology_and_pattern_name_can_be_looked_up_in_normalised_form() -> None:
@@ -88,3 +90,50 @@ def test_search_terms_of_an_unknown_agent_are_derived_from_its_name() -> None:
 
 def test_the_database_engineer_agent_is_searched_by_postgresql_schema_and_migration() -> None:
     assert {"PostgreSQL", "schema", "migration"} <= set(AGENT_TERMS["database-engineer"])
+
+
+def test_an_agents_name_is_found_in_any_case_and_its_words_in_any_spelling() -> None:
+    assert agent_terms("Database-Engineer") == AGENT_TERMS["database-engineer"]
+    assert agent_terms("sql_Tuning") == agent_terms("sql-tuning") != ()
+
+
+def test_an_ordinary_word_in_an_agents_name_is_a_technology_only_before_a_role() -> None:
+    assert "Go" in agent_terms("go-expert") and "Go" in agent_terms("go-engineer")
+    assert "Go" not in agent_terms("go-live")
+    assert "Redis" in agent_terms("redis-live")
+    assert len(agent_terms("sql-sql")) == len(set(agent_terms("sql-sql"))) > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after", "kind"),
+    [
+        ("Germany", "", "", "place"),
+        ("Cape Town", "", "", "place"),
+        ("Globex Inc.", "", "", "organisation"),
+        ("Inc", "", "", ""),
+        ("Ann", "", "", "person"),
+        ("Jean-Luc Zork", "", "", "person"),
+        ("Zork", "customer", "", "organisation"),
+        ("Zork", "at", "", "organisation"),
+        ("Zork", "ask", "", "person"),
+        ("Zork", "by", "", ""),
+        ("Zork", "", "said", "person"),
+        ("ZORK", "", "said", ""),
+        ("Zork", "", "runs", ""),
+    ],
+)
+def test_the_kind_of_a_name_is_judged_by_the_name_and_the_words_around_it(
+    name: str, before: str, after: str, kind: str
+) -> None:
+    assert kind_of(name.split(), before.split(), after) == kind
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [("save", True), ("saves", True), ("boxes", True), ("saved", True), ("walking", True),
+     ("walked", True), ("zorks", False), ("saver", False)],
+)  # fmt: skip
+def test_plurals_and_verb_forms_of_ordinary_words_are_ordinary(
+    word: str, *, expected: bool
+) -> None:
+    assert is_ordinary(word) is expected
