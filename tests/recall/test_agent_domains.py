@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memory_fabric.config import Settings, read_settings
-from memory_fabric.recall.agent_domains import AgentDomain, domain_for
+from memory_fabric.recall.agent_domains import AgentDomain, domain_for, isolates, stated_name
 
 
 @pytest.fixture
@@ -195,3 +195,18 @@ def test_isolating_the_general_domain_affects_only_agents_without_a_domain(tmp_p
 
     assert domain_for(settings) == AgentDomain("general", isolated=True)
     assert domain_for(settings, "code-critic") == AgentDomain("code_critic")
+
+
+def test_isolation_is_in_use_if_a_domain_or_an_agent_type_is_isolated(tmp_path: Path) -> None:
+    hermit = {"agents": {"hermit": {"isolate": True}}}
+
+    assert isolates(configured(tmp_path, legal(isolate=True)))
+    assert isolates(configured(tmp_path, hermit))
+    assert not isolates(configured(tmp_path, legal()))
+
+
+def test_a_specified_domain_name_is_normalised_and_contains_no_secret() -> None:
+    secret = "hun" + "ter42"
+
+    assert stated_name("Legal Advisor") == "legal_advisor"
+    assert secret not in stated_name(f"password={secret}")

@@ -215,3 +215,51 @@ def test_a_pinned_memory_is_never_stale(memory: Memory) -> None:
     marks = found(memory, "archive rule")
 
     assert (marks[kept.id]["stale"], marks[other.id]["stale"]) == (False, True)
+
+
+def test_a_named_event_is_dated_by_its_first_record_and_others_by_the_latest(
+    memory: Memory,
+) -> None:
+    archive(memory)
+    for day in ("2026-02-10", "2026-02-20"):
+        remember(
+            memory,
+            f"The migration to Postgres reached step {day[-2:]}",
+            names=["Postgres"],
+            by=_on(day),
+        )
+    fabric = Fabric(memory, NOW)
+
+    def span(question: str) -> tuple[tuple[str, str], ...]:
+        return fabric.recall(question).query.spans
+
+    assert span("order archive before the Postgres migration") == (("0001-01-01", "2026-02-03"),)
+    assert span("order archive before the migration") == (("0001-01-01", "2026-02-20"),)
+    assert span("order archive after the migration") == (("2026-02-20", "9999-12-31"),)
+
+
+@pytest.mark.parametrize(
+    ("question", "is_dated"),
+    [
+        ("order archive before all that we had of migration", True),
+        ("order archive before all that we had of the migration", False),
+        ("order archive before 3 migrations", False),
+        ("order archive after lunch before the migration", True),
+    ],
+)
+def test_only_the_first_words_after_before_can_name_an_event(
+    memory: Memory, question: str, *, is_dated: bool
+) -> None:
+    archive(memory)
+
+    assert bool(Fabric(memory, NOW).recall(question).query.spans) is is_dated
+
+
+@pytest.mark.parametrize(("chars", "is_dated"), [(500, True), (501, False)])
+def test_only_a_question_of_at_most_500_characters_is_dated_by_an_event(
+    memory: Memory, chars: int, *, is_dated: bool
+) -> None:
+    archive(memory)
+    question = "order archive before the migration".ljust(chars, "?")
+
+    assert bool(Fabric(memory, NOW).recall(question).query.spans) is is_dated

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from memory_fabric.models import Relation
-from memory_fabric.recall.rank import MAX_RELATIONS, boost
+from memory_fabric.recall.rank import MAX_RELATIONS, boost, keys_in
 from recall.given import a_hit
 
 USES = Relation("cursor-pagination", "uses", "PostgreSQL")
@@ -69,3 +69,30 @@ def test_a_hit_gets_only_a_few_of_the_many_relations_of_an_entity() -> None:
     [raised] = boost([a_hit("on Redis")], {"Redis": many})
 
     assert len(raised.graph_relations) == MAX_RELATIONS
+
+
+def test_a_boosted_hit_gets_at_most_eight_entities() -> None:
+    names = tuple(f"service-{number}" for number in range(7))
+    hit = a_hit("on PostgreSQL and Redis", entities=names)
+    around = {"PostgreSQL": (USES,), "Redis": (Relation("Redis", "runs_on", "Linux"),)}
+
+    [raised] = boost([hit], around)
+
+    assert raised.entities == (*names, "PostgreSQL")
+
+
+def test_single_letters_in_a_text_are_no_entities_but_two_adjacent_words_may_be_one() -> None:
+    assert keys_in("a go to market plan") == {
+        *("go", "to", "market", "plan"),
+        *("ago", "goto", "tomarket", "marketplan"),
+    }
+
+
+def test_a_record_that_states_some_relations_of_its_entity_is_raised_by_the_others() -> None:
+    own = a_hit("Use cursors", entities=("cursor-pagination",), metadata={"relations": [[*USES]]})
+
+    [graph_only] = boost([own._replace(source="graph")], {"cursor-pagination": (RECOMMENDS,)})
+    [raised] = boost([own], {"cursor-pagination": (RECOMMENDS,)})
+
+    assert graph_only.relevance == own.relevance < raised.relevance
+    assert raised.graph_relations == (RECOMMENDS,)

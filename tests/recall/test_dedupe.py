@@ -129,3 +129,54 @@ def test_a_replaced_record_is_not_merged_with_its_successor() -> None:
 
 def test_two_texts_without_words_are_not_merged() -> None:
     assert len(dedupe([a_hit("!!!", id="record:1"), a_hit("???", id="record:2")])) == 2
+
+
+def test_duplicate_hits_of_one_record_keep_all_matched_words_and_the_best_coverage() -> None:
+    first = a_hit("Use Redis", id="record:1", metadata={"matched": ["redis"], "coverage": 0.3})
+    other = a_hit("Use Redis", id="record:1", metadata={"matched": ["cache"], "coverage": 0.6})
+    apart = a_hit("Use tabs", id="record:2")
+
+    hit, last = collapse([first, apart, other])
+
+    assert (hit.metadata["matched"], hit.metadata["coverage"]) == (["redis", "cache"], 0.6)
+    assert last == apart
+
+
+def test_a_users_own_record_is_kept_instead_of_another_persons_copy() -> None:
+    theirs, own = twins(trust="user")
+    theirs = theirs._replace(metadata={**theirs.metadata, "trust": "foreign"})
+
+    [hit] = dedupe([theirs, own])
+
+    assert (hit.id, hit.relevance, hit.metadata["source_id"]) == ("record:2", 0.9, "record:1")
+    assert "cross_validated" not in hit.metadata
+
+
+def test_a_record_is_kept_instead_of_the_turn_in_which_it_was_stated() -> None:
+    turn, record = twins(session="s2")
+    turn = turn._replace(source="episodes", id="episode:1")
+
+    [hit] = dedupe([turn, record])
+
+    assert (hit.id, hit.relevance) == ("record:2", 0.9)
+    assert (hit.entities, hit.metadata["cross_validated"]) == (("API", "pagination"), True)
+    [same] = dedupe([turn, record.marked({"session": "s1"})])
+    assert "cross_validated" not in same.metadata
+
+
+def test_two_replaced_copies_do_not_confirm_each_other() -> None:
+    first, second = (hit.marked({"superseded_by": "record:9"}) for hit in twins(session="s2"))
+
+    [hit] = dedupe([first, second])
+
+    assert "cross_validated" not in hit.metadata
+
+
+def test_texts_that_differ_in_a_single_letter_or_a_named_entity_are_not_merged() -> None:
+    plan = "The team ships plan A of the new order import with all its checks this week"
+    other = plan.replace("plan A", "plan B")
+    tool = plan.replace("plan A", "plan Celery")
+
+    assert len(dedupe([a_hit(plan, id="record:1"), a_hit(other, id="record:2")], 0.5)) == 2
+    named = a_hit(tool, id="record:2", entities=("Celery",))
+    assert len(dedupe([a_hit(plan.replace(" A", ""), id="record:1"), named])) == 2

@@ -12,12 +12,13 @@ from memory_fabric.store.memory import Memory
 from recall.given import NOW, USER, open_memory, remember
 
 KNOWN = ("code_reviewer", "legal_advisor", "security", "ops", "design", "driven", "session")
+LONG_NAME = "data_base_admin"
 
 
 @pytest.fixture(scope="module")
 def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
     opened = open_memory(tmp_path_factory.mktemp("rooms"))
-    for domain in (*KNOWN, "general", "public", "knowledge"):
+    for domain in (*KNOWN, LONG_NAME, "general", "public", "knowledge"):
         remember(opened, f"Naming rules for {domain}", by=USER._replace(domain=domain))
     yield opened
     opened.close()
@@ -35,6 +36,10 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
         ("which rules apply in domain ops?", "ops", "which rules apply  ?"),
         ("within our security domain we name things", "security", "we name things"),
         ("in the ops domain", "ops", ""),
+        ("code_reviewer domain: how to name?", "code_reviewer", ": how to name?"),
+        ("which rules apply in domain ops", "ops", "which rules apply"),
+        ("which rules apply in the data base admin domain", LONG_NAME, "which rules apply"),
+        ("in the ops domain" + "?".rjust(MAX_CHARS - 17), "ops", "?"),
     ],
 )
 def test_a_known_domain_mentioned_in_a_question_becomes_a_filter(
@@ -60,6 +65,8 @@ def test_a_known_domain_mentioned_in_a_question_becomes_a_filter(
         "the code_reviewer domain model",
         "our domain security rules",
         "domain knowledge of ops",
+        "in domain security model we name it",
+        "our domain security, please",
         "security domain experts",
         "from the public domain",
         "the domain name of ops",

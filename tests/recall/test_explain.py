@@ -8,10 +8,22 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.recall import inject
-from memory_fabric.recall.explain import NO_SUBJECT, NOTHING_ABOVE, NOTHING_FOUND, explain
+from memory_fabric.recall.explain import (
+    GIVEN,
+    NO_SUBJECT,
+    NOT_A_CANDIDATE,
+    NOT_NEAR_THE_BEST,
+    NOTHING_ABOVE,
+    NOTHING_FOUND,
+    answer_as_json,
+    as_json,
+    explain,
+    explain_here,
+)
 from memory_fabric.recall.inject import A_PASTE
 from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.recall.relevance import STEEPNESS
+from memory_fabric.store.conversations import sessions
 from recall.given import NOW, USER, open_memory, pagination_graph, remember
 from simulated_client import SimulatedClient
 
@@ -123,3 +135,62 @@ def test_explain_traverses_the_graph_to_the_given_depth(fabric: Fabric) -> None:
 
     assert explain(fabric, "cursor-pagination", limit=10).answer.paths == ()
     assert explain(fabric, "cursor-pagination", limit=10, depth=2).answer.paths
+
+
+def test_explain_states_why_a_found_memory_would_not_be_injected(fabric: Fabric) -> None:
+    entity = {"name": "cart", "entityType": "thing", "observations": ["Redis sessions of carts"]}
+    fabric.memory.write("create_entities", {"entities": [entity]}, USER)
+    for part in ("orders", "refunds", "vouchers", "mails"):
+        remember(fabric.memory, f"Redis sessions hold the expiry of {part}")
+
+    told = explain(fabric, "redis sessions expiry", limit=20)
+
+    verdicts = {hit.text: told.verdicts[hit.id] for hit in told.answer.hits}
+    given = [text for text, verdict in verdicts.items() if not verdict]
+    assert verdicts["Redis sessions of carts"] == NOT_A_CANDIDATE
+    assert list(verdicts.values()).count(NOT_NEAR_THE_BEST) >= 1
+    assert len(given) == inject.MAX_HITS
+    assert dict(told.words) == {"redis": 1.3, "sessions": 1.0, "expiry": 1.0}
+
+
+def test_an_explanation_as_json_says_of_each_result_whether_a_prompt_gets_it(
+    fabric: Fabric,
+) -> None:
+    told = explain(fabric, "redis sessions expiry policy", limit=10)
+
+    answer = as_json(told)
+
+    prompts = {result["text"]: result["prompt"] for result in answer["results"]}
+    assert prompts["Use Redis for sessions"] == GIVEN
+    assert prompts["Sessions live in files"] == "replaced, or no longer valid"
+    assert {"word": "redis", "strength": 1.3} in answer["searched"]
+    assert answer["silence"] == told.silence == ""
+
+
+def test_an_answer_about_an_earlier_time_names_that_time(fabric: Fabric) -> None:
+    told = answer_as_json(fabric.recall("redis as_of:2026-02-21"))
+
+    assert told["as_of"] == "2026-02-21T23:59:59.999Z"
+    assert "as_of" not in answer_as_json(fabric.recall("redis"))
+    assert "matched" not in told["results"][0]["metadata"]
+
+
+def test_explain_knows_what_the_current_session_was_given_and_what_it_said(
+    fabric: Fabric,
+) -> None:
+    memory, question = fabric.memory, "redis sessions expiry policy"
+    given = [hit.id for hit in fabric.hits_to_inject(question)]
+
+    def verdicts(session: str) -> set[str]:
+        memory.settings = memory.settings._replace(session=session)
+        told = explain_here(fabric, question, limit=10)
+        return {told.verdicts[id_] for id_ in given}
+
+    alone = verdicts("")
+    own = verdicts("s1")
+    sessions.touch(memory.session_database(), "s1", NOW)
+    sessions.save_checkpoint(memory.session_database(), "s1", {"at": NOW})
+    compacted = verdicts("s1")
+
+    assert alone == compacted == verdicts("s9") == {""}
+    assert own == {"said in this very session"}

@@ -150,3 +150,116 @@ def test_answers_limited_to_one_domain_are_labelled_with_that_domain(fabric: Fab
     assert inside.recall("name domain:code_reviewer").hits == ()
     injection = inside.inject_for_prompt("How do we name releases?")
     assert "[Domain-Filtered Memory (expert_domain=general)]" in injection.text
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"domain": ["x"] * 50},
+        {"agent": "x" * 256},
+        {"project": ["a", "a", "b"]},
+    ],
+)
+def test_the_most_values_and_the_longest_value_of_a_filter_are_accepted(
+    given: dict[str, Any],
+) -> None:
+    [(name, values)] = filters.as_object(filters.stated(given, NOW)).items()
+
+    stated = next(iter(given.values()))
+    assert values == sorted({stated} if isinstance(stated, str) else set(stated))
+    assert name in ("expert_domain", "agent", "project")
+
+
+@pytest.mark.parametrize(
+    ("field", "named"), [("--", "--domain"), ("", "domain"), ("query", "query.domain")]
+)
+def test_an_error_names_the_filter_as_the_caller_wrote_it(field: str, named: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        filters.stated({"domain": ["x"] * 51}, NOW, field)
+
+    assert caught.value.field == named
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "whole", "conflicts"),
+    [
+        (
+            Filters(types=("decision", "note")),
+            Filters(types=("note", "pattern")),
+            Filters(types=("note",)),
+            (),
+        ),
+        (
+            Filters(types=("decision",)),
+            Filters(types=("note",)),
+            Filters(types=("note",)),
+            ("type=decision and type=note",),
+        ),
+        (Filters(agents=("ui",)), Filters(), Filters(agents=("ui",)), ()),
+        (Filters(), Filters(agents=("ui",)), Filters(agents=("ui",)), ()),
+        (
+            Filters(projects=("Shop",), categories=("API",)),
+            Filters(projects=("shop",), categories=("api",)),
+            Filters(projects=("Shop",), categories=("API",)),
+            (),
+        ),
+        (
+            Filters(agents=("UI",)),
+            Filters(agents=("ui",)),
+            Filters(agents=("ui",)),
+            ("agent=UI and agent=ui",),
+        ),
+        (
+            Filters(since="2026-01-01", before="2026-03-01", as_of="2026-02-01"),
+            Filters(since="2026-01-02", before="2026-03-02", as_of="2026-02-02"),
+            Filters(since="2026-01-02", before="2026-03-01", as_of="2026-02-01"),
+            (),
+        ),
+        (
+            Filters(since="2026-01-01"),
+            Filters(before="2026-01-01"),
+            Filters(since="2026-01-01", before="2026-01-01"),
+            ("since=2026-01-01 and before=2026-01-01",),
+        ),
+    ],
+)
+def test_two_filters_are_combined_to_what_meets_both(
+    first: Filters, second: Filters, whole: Filters, conflicts: tuple[str, ...]
+) -> None:
+    assert filters.merged(first, second) == (whole, conflicts)
+
+
+def test_a_filter_with_a_name_of_at_most_80_characters_is_read() -> None:
+    read, unread = (filters.in_text(f"name agent:{'x' * count}", NOW) for count in (80, 81))
+
+    assert read == ("name", Filters(agents=("x" * 80,)), 0, ())
+    text, none, _, [note] = unread
+    assert (text, none) == (f"name agent:{'x' * 81}", Filters())
+    assert note.startswith(f"“agent:{'x' * 74}…” is no filter")
+    assert "takes names of at most 80 characters" in note
+
+
+def test_an_invalid_filter_of_80_characters_is_quoted_in_full() -> None:
+    invalid = f"type:{'x' * 75}"
+
+    assert filters.in_text(invalid, NOW)[3][0].startswith(f"“{invalid}” is no filter")
+
+
+def test_a_filter_without_a_value_is_read_as_a_word_without_a_note() -> None:
+    assert filters.in_text('domain: naming since:""', NOW)[3] == ()
+
+
+def test_a_repeated_filter_narrows_times_and_takes_the_last_depth() -> None:
+    text = "since:2026-01 since:2026-02 before:2026-05 before:2026-04 depth:1 depth:3 name"
+
+    rest, found, depth, _ = filters.in_text(text, NOW)
+
+    assert (rest, depth) == ("name", 3)
+    assert found == Filters(since="2026-02-01", before="2026-04-01")
+
+
+def test_a_time_of_more_than_80_characters_is_invalid() -> None:
+    padded = "2026-01-31".rjust(81)
+
+    assert filters.time_of("since", padded, NOW) == ""
+    assert filters.time_of("since", "", NOW) == ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -280,3 +280,113 @@ class TestKinds:
 
         assert len(given.ids) <= for_agents.MAX_HITS
         assert given.text.index("Ledger") < given.text.find("one migration") % 10_000
+
+
+class TestQuestions:
+    """The questions that are asked for the open tasks, and the hits that are kept."""
+
+    def ask(self, *answers: list[Hit], tasks: Sequence[str], searches: bool = False) -> list[str]:
+        """Ask for tasks with these answers in turn; return the questions, then the kept hits."""
+        asked: list[str] = []
+        left = iter(answers)
+
+        def answer(question: str) -> list[Hit]:
+            asked.append(question)
+            return next(left, [])
+
+        def is_strong(hit: Hit, question: str) -> bool:
+            return hit.text == "strong"
+
+        queues = for_agents.asked_for(tasks, answer, is_strong, searches=searches)
+        return [*asked, "|", *(hit.text for queue in queues for hit in queue)]
+
+    def hits(self, *texts: str) -> list[Hit]:
+        return [a_hit(text, id=f"record:{place}{text}") for place, text in enumerate(texts)]
+
+    def test_the_title_of_a_task_is_searched_only_if_its_text_yields_fewer_than_two_hits(
+        self,
+    ) -> None:
+        task, whole = "Webhook retries\nPartners complain about them.", "Partners complain"
+        one, two = self.hits("one"), self.hits("one", "two")
+
+        few = self.ask(one, self.hits("weak", "strong"), tasks=[task])
+        enough = self.ask(two, tasks=[task])
+
+        assert whole in few[0] and few[1:] == ["Webhook retries", "|", "one", "strong"]
+        assert enough == [few[0], "|", "one", "two"]
+
+    def test_the_rest_of_a_long_task_is_searched_only_if_it_is_alone_and_found_nothing(
+        self,
+    ) -> None:
+        long = "\n" + "".join(f"The ledger shows page{n} to its owner{n}.\n" for n in range(30))
+
+        alone, found = self.ask(tasks=[long]), self.ask(self.hits("one"), tasks=[long])
+        beside = self.ask(tasks=[long, "\nAnother ledger"])
+
+        assert [text == "|" for text in alone] == [False, False, True]
+        assert len(alone[0]) < len(alone[1])
+        assert found == [alone[0], "|", "one"]
+        assert beside == [alone[0], "Another ledger", "|"]
+
+    def test_a_repeated_task_is_searched_once_and_a_search_agent_gets_strong_hits(self) -> None:
+        once = self.ask(self.hits("one"), tasks=["\nredis", "\nredis"])
+        strong = self.ask(self.hits("weak", "strong"), tasks=["\nredis"], searches=True)
+
+        assert once == ["redis", "|", "one"]
+        assert strong == ["redis", "|", "strong"]
+
+    def test_hits_of_a_task_found_before_the_deadline_are_kept(self) -> None:
+        def ask(question: str) -> list[Hit]:
+            if question == "Webhook retries":
+                raise DeadlinePassed("late")
+            return self.hits("one")
+
+        task = "Webhook retries\nPartners complain about them."
+
+        assert len(for_agents.asked_for([task], ask, for_agents.strong_at(NOW))) == 1
+
+
+@pytest.mark.parametrize(
+    ("matched", "coverage", "words", "source", "is_strong"),
+    [
+        (2, 0.45, 8, "records", True),
+        (2, 0.44, 8, "records", False),
+        (2, 0.0, 5, "records", True),
+        (2, 0.0, 6, "records", False),
+        (1, 0.9, 5, "records", False),
+        (2, 0.9, 5, "episodes", False),
+    ],
+)
+def test_a_strong_hit_shares_two_topics_and_many_words_with_the_task(
+    matched: int, coverage: float, words: int, source: str, is_strong: bool
+) -> None:
+    topics = ["harbour", "lighthouse", "orchard"]
+    text = " ".join([*topics, *"pebble gravel mortar timber girder".split()][:words])
+    metadata = {"matched": topics[:matched], "coverage": coverage}
+
+    found = for_agents.strong_at(NOW)(
+        a_hit(text, source=source, metadata=metadata), "harbour lighthouse orchard"
+    )
+
+    assert found is is_strong
+
+
+def test_a_hit_is_shortened_to_exactly_the_available_characters_or_left_out() -> None:
+    hit = a_hit("Sessions live in Redis " * 9, entities=("Redis",), metadata={"why": "speed " * 9})
+    least_chars = len(render.hit_line(a_hit("x" * for_agents.MIN_TEXT_CHARS)))
+
+    whole = for_agents.within(hit, len(render.hit_line(hit)))
+    least = for_agents.within(hit, least_chars)
+
+    assert whole == hit
+    assert least is not None and len(least.text) <= for_agents.MIN_TEXT_CHARS
+    assert for_agents.within(hit, least_chars - 1) is None
+
+
+def test_a_hit_that_just_fits_is_added_and_a_longer_one_before_it_is_skipped() -> None:
+    short, long = a_hit("One", id="record:1"), a_hit("One two", id="record:2")
+    room = len(render.hit_line(short)) + 1
+
+    assert for_agents.with_more([], [long, short], room) == [short]
+    assert for_agents.with_more([short], [long, short], room) == [short]
+    assert for_agents.with_more([], [short], room - 1) == []

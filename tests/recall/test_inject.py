@@ -12,11 +12,15 @@ from memory_fabric.recall.inject import (
     MAX_HITS,
     UNASKED_RELATION,
     UNASKED_TURN,
+    Known,
     above_floor,
     choose,
     is_silent,
+    may_show_a_failure,
     query_of,
+    states,
     verdicts,
+    with_conflicts,
 )
 from memory_fabric.recall.pipeline import Fabric
 from recall.given import a_hit, open_memory, pagination_graph, remember
@@ -323,3 +327,253 @@ def test_a_file_name_that_contains_error_does_not_count_as_a_failure() -> None:
 
     assert above_floor([fix], prompt(asked.format("error-404.md"))) == []
     assert above_floor([fix], prompt(asked.format("the error page")))
+
+
+SAID_AT = "2026-02-20T10:00:00.000Z"
+
+
+@pytest.mark.parametrize(
+    ("metadata", "known", "is_given"),
+    [
+        ({"session": "s1"}, {"here": "s1"}, False),
+        ({"session": "s2"}, {"here": "s1"}, True),
+        ({"session": ""}, {"here": ""}, True),
+        ({"session": "s1", "scope": "local"}, {"here": "s1"}, True),
+        ({"session": "s1", "trust": "tool"}, {"here": "s1"}, True),
+        ({"session": "s1"}, {"here": "s1", "since": SAID_AT}, True),
+        ({"session": "s1"}, {"here": "s1", "since": SAID_AT.replace("T10", "T09")}, False),
+        ({"conflict": True}, {"seen": {"record:1"}}, True),
+        ({"conflict": True}, {"seen": {"conflict:record:1"}}, False),
+        ({"conflict": True, "session": "s1"}, {"here": "s1"}, False),
+        ({"type": "session"}, {}, False),
+        ({}, {"shown": {"record:1"}}, False),
+        ({"record": "1"}, {"shown": {"record:1"}}, True),
+    ],
+)
+def test_a_memory_that_the_session_already_has_is_not_injected(
+    metadata: dict[str, object], known: Known, is_given: bool
+) -> None:
+    hit = a_match("redis", "redis", "session", coverage=1.0, id="record:1", metadata=metadata)
+
+    [verdict] = verdicts([hit], prompt("redis session expiry"), **known)
+
+    assert (verdict == "") is is_given
+
+
+def test_an_outdated_memory_is_injected_if_the_prompt_asks_about_the_past() -> None:
+    hit = a_match("redis", "redis", "session", coverage=1.0, metadata={"over": True})
+
+    assert above_floor([hit], prompt("which redis session store did we have before?")) == [hit]
+
+
+def test_a_fix_without_a_matching_symptom_is_not_injected_beside_a_log() -> None:
+    fix = a_match("Redis", "redis", "worker", coverage=1.0, metadata={"type": "solution"})
+    asked = "Why does the redis worker fail?" + "\nand so on, as we said" * 7
+
+    assert above_floor([fix], prompt(asked)) == []
+    assert above_floor([fix], prompt("Why does the redis worker fail?")) == [fix]
+
+
+def test_a_turn_in_which_a_listed_memory_was_stated_is_not_injected() -> None:
+    query = prompt("what did we say last time about the redis session expiry?")
+    said = turn("redis sessions expire daily", "redis", "session", coverage=0.9)
+    record = a_match("Redis sessions expire daily", "redis", "session", coverage=0.9)
+
+    assert above_floor([said, record], query) == [record]
+    assert above_floor([said], query) == [said]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_failure"),
+    [
+        ("Traceback".ljust(201), True),
+        ("Traceback".ljust(200), False),
+        ("Thanks".ljust(201), False),
+        ("a" + "\na" * 7, True),
+        ("a" + "\na" * 6, False),
+    ],
+)
+def test_a_prompt_may_show_a_failure_if_it_is_long_and_has_an_error_or_many_lines(
+    text: str, is_failure: bool
+) -> None:
+    assert may_show_a_failure(text) is is_failure
+
+
+def test_only_current_records_are_marked_as_contradicting_a_prompt() -> None:
+    rule = a_hit("Use pnpm, never npm", metadata={"type": "constraint"})
+    others = [rule._replace(source="graph"), rule.marked({"over": True}), a_hit("Use tabs")]
+
+    marked = with_conflicts([rule, *others], prompt("please use npm here"))
+
+    assert [bool(hit.metadata.get("conflict")) for hit in marked] == [True, False, False, False]
+    assert marked[1:] == others
+
+
+def test_a_paste_contradicts_no_record() -> None:
+    rule = a_hit("Use pnpm, never npm", metadata={"type": "constraint"})
+
+    assert with_conflicts([rule], prompt(f"{TRACE}npm install;\n")) == [rule]
+
+
+@pytest.mark.parametrize(("relevance", "count"), [(0.6, 2), (0.59, 1)])
+def test_a_further_hit_needs_six_tenths_of_the_best_relevance(relevance: float, count: int) -> None:
+    best, further = a_hit(id="record:1", relevance=1.0), a_hit(id="record:2", relevance=relevance)
+
+    assert len(choose([best, further], prompt("redis"))) == count
+
+
+def test_a_memory_that_contradicts_the_prompt_comes_first() -> None:
+    best = a_hit(id="record:1", relevance=0.9)
+    rule = a_hit(id="record:2", relevance=0.2, metadata={"conflict": True})
+
+    assert choose([best, rule], prompt("redis")) == [rule, best]
+
+
+@pytest.mark.parametrize(
+    ("matched", "count"),
+    [(("invoice",), 1), (("invoice", "ledger"), 2), (("Redis".lower(),), 2), (("please",), 1)],
+)
+def test_a_further_subject_is_a_name_or_two_new_topics(
+    matched: tuple[str, ...], count: int
+) -> None:
+    query = prompt("please paint the harbour map beside the invoice ledger of Redis")
+    first = a_match("Harbour map", "harbour", "map", id="record:1", relevance=0.9)
+    second = a_match("Another", *matched, id="record:2", relevance=0.2)
+
+    assert len(choose([first, second], query)) == count
+
+
+def test_memories_of_others_come_last_and_get_no_more_than_their_share() -> None:
+    own = [a_hit(f"own {n}", id=f"record:{n}", relevance=0.8) for n in range(6)]
+    theirs = [
+        a_hit(f"{n}", id=f"record:b{n}", relevance=0.9, metadata={"trust": "foreign", "author": n})
+        for n in range(4)
+    ]
+
+    def ids(*hits: Hit) -> list[str]:
+        return [hit.id for hit in choose(hits, prompt("redis"), max_hits=6)]
+
+    assert ids(*theirs, *own) == [*(hit.id for hit in own[:4]), "record:b0", "record:b1"]
+    assert ids(*theirs) == [hit.id for hit in theirs]
+    assert ids(own[0], *(hit._replace(relevance=0.4) for hit in theirs)) == [own[0].id]
+
+
+def test_a_text_states_a_statement_if_it_has_nearly_all_its_words() -> None:
+    words = [f"blor{letter}t" for letter in "abcdefghijklmnopqrst"]
+    statement = " ".join(words)
+
+    assert states(" ".join(words[:17]), statement)
+    assert not states(" ".join(words[:16]), statement)
+    assert not states(statement, "")
+
+
+FILLING = "pebble gravel mortar timber girder rafter gutter shingle"
+
+
+def matching(*matched: str, words: int, coverage: float, **fields: object) -> Hit:
+    """A memory of so many words that matches these words of the prompt."""
+    others = FILLING.split()[: words - len(matched)]
+    assert len(others) == words - len(matched)
+    return a_match(" ".join((*matched, *others)), *matched, coverage=coverage, **fields)
+
+
+@pytest.mark.parametrize(
+    ("matched", "words", "coverage", "is_given"),
+    [
+        (("harbour",), 6, 0.45, True),
+        (("harbour",), 6, 0.44, False),
+        (("harbour", "lighthouse"), 6, 0.1, True),
+        (("harbour", "lighthouse"), 6, 0.09, False),
+        (("harbour", "lighthouse"), 5, 0.0, True),
+    ],
+)
+def test_a_memory_must_cover_more_of_a_short_prompt_if_it_shares_one_rare_word(
+    matched: tuple[str, ...], words: int, coverage: float, is_given: bool
+) -> None:
+    hit = matching(*matched, words=words, coverage=coverage)
+
+    assert (above_floor([hit], prompt("harbour lighthouse")) == [hit]) is is_given
+
+
+@pytest.mark.parametrize(
+    ("coverage", "entities", "is_given"),
+    [(0.19, ("harbour",), True), (0.17, ("harbour",), False), (0.19, ("gravel",), False)],
+)
+def test_a_memory_of_an_entity_that_the_prompt_names_must_cover_less(
+    coverage: float, entities: tuple[str, ...], is_given: bool
+) -> None:
+    hit = matching("harbour", words=6, coverage=coverage, entities=entities)
+
+    assert (above_floor([hit], prompt("harbour lighthouse")) == [hit]) is is_given
+
+
+@pytest.mark.parametrize(("coverage", "is_given"), [(0.16, True), (0.14, False)])
+def test_a_fix_must_cover_more_of_a_prompt_that_reports_no_trouble(
+    coverage: float, is_given: bool
+) -> None:
+    metadata = {"type": "solution"}
+    hit = matching("harbour", "lighthouse", words=6, coverage=coverage, metadata=metadata)
+
+    assert (above_floor([hit], prompt("harbour lighthouse")) == [hit]) is is_given
+
+
+@pytest.mark.parametrize(("coverage", "is_given"), [(0.4, True), (0.39, False)])
+def test_a_memory_must_cover_more_of_a_prompt_about_somebody_unknown(
+    coverage: float, is_given: bool
+) -> None:
+    hit = matching("harbour", "lighthouse", words=6, coverage=coverage)
+    query = prompt("Does Melanie paint the harbour lighthouse?")
+
+    assert (above_floor([hit], query) == [hit]) is is_given
+    assert above_floor([hit], prompt("Paint the harbour lighthouse on Monday")) == [hit]
+
+
+def test_a_longer_prompt_must_have_a_fifth_of_the_words_of_a_memory() -> None:
+    query = prompt("harbour lighthouse orchard windmill")
+    shared, more = ("harbour", "lighthouse"), "trellis"
+    enough = matching(*shared, words=10, coverage=0.3)
+    few = enough._replace(text=f"{enough.text} {more}")
+
+    assert above_floor([enough], query) == [enough]
+    assert above_floor([few], query) == []
+    assert above_floor([few.marked({"replaces": "x"})], query)
+
+
+def test_a_longer_prompt_shares_two_rare_words_or_most_topics_with_a_memory() -> None:
+    query = prompt("harbour lighthouse orchard")
+    one = matching("harbour", words=4, coverage=0.9)
+    two = matching("harbour", "lighthouse", words=6, coverage=0.3, metadata={"rare": ["harbour"]})
+
+    assert above_floor([one], query) == []
+    assert above_floor([two.marked({"coverage": 0.5})], query)
+    assert above_floor([two], query) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "said", "is_news"), [(6, 5, False), (5, 5, True), (8, 6, False), (8, 5, True)]
+)
+def test_a_prompt_that_contains_most_of_a_long_memory_does_not_get_it(
+    words: int, said: int, is_news: bool
+) -> None:
+    told = FILLING.split()[:words]
+    hit = a_match(" ".join(told), *told[:said], coverage=0.9)
+
+    [verdict] = verdicts([hit], prompt(" ".join(told[:said])))
+
+    assert (verdict != floor.NO_NEWS) is is_news
+
+
+def test_a_past_turn_that_just_reaches_the_required_coverage_is_injected() -> None:
+    query = prompt("what did we say about redis session expiry?")
+    said = turn("redis session", "redis", "session", coverage=floor.EPISODE_COVERAGE)
+
+    assert above_floor([said], query) == [said]
+
+
+@pytest.mark.parametrize(("rows", "is_rare"), [(4, True), (5, False)])
+def test_a_word_of_the_prompt_is_rare_if_at_most_four_memories_have_it(
+    rows: int, is_rare: bool
+) -> None:
+    hits = [a_match("Redis", "redis")] * rows
+
+    assert ("redis" in floor.rare_terms(hits)) is is_rare

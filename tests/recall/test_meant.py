@@ -63,6 +63,10 @@ def test_edit_distance_is_computed_only_up_to_a_limit(one: str, other: str, coun
         ("where are reads cached", {}),
         ("what about the tenant and his sessions", {}),
         ("redi is short", {}),
+        ("how do we use rydis", {"rydis": "Redis"}),
+        ("restart the zefyrion nodes", {"zefyrion": "Zephyrion"}),
+        ("restart the zefyron nodes", {}),
+        ("restart the kefyrion nodes", {}),
         ("how do we use Kafka", {}),
     ],
 )
@@ -108,3 +112,25 @@ def test_graph_search_finds_an_entity_by_one_word_of_its_alias(memory: Memory) -
     found = entity_search.find(database, "zph restarted")
 
     assert found.best[0][1] == "Zephyrion"
+
+
+@pytest.mark.parametrize(("asked", "names"), [("kubrixa", {"kubrixa": "Kubrina"}), ("kobrixa", {})])
+def test_a_word_of_seven_letters_may_have_one_typo_but_not_two(
+    memory: Memory, asked: str, names: dict[str, str]
+) -> None:
+    remember(memory, "Kubrina plans the shifts", names=("Kubrina",))
+
+    assert meant(memory, f"ask {asked} about the shifts") == names
+
+
+def test_a_number_and_an_ordinary_word_are_never_taken_for_a_misspelt_name(memory: Memory) -> None:
+    remember(memory, "Zephyr1 and 20261 are rooms", names=("20261", "Cables"))
+
+    assert meant(memory, "book 20262 with two tables") == {}
+
+
+def test_at_most_six_unknown_words_are_compared_with_names(memory: Memory) -> None:
+    strange = "qwxlor qwxlur qwxlar qwxler qwxlir"
+
+    assert meant(memory, f"{strange} zephirion") == {"zephirion": "Zephyrion"}
+    assert meant(memory, f"{strange} qwxlyr zephirion") == {}

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from memory_fabric.models import Hit, Query
 from memory_fabric.recall.inject import query_of
 from memory_fabric.recall.old_tasks import closing, line, nearest
@@ -63,3 +65,56 @@ def test_the_conclusion_of_an_answer_is_its_last_prose_about_the_subject() -> No
     assert closing(answer, ["sprocket"]) == "The sprocket was dry."
     assert closing(answer, ["bonnet"]) == "All is well."
     assert closing("", ["bonnet"]) == ""
+
+
+@pytest.mark.parametrize(("sessions", "is_found"), [(10, True), (9, False)])
+def test_a_word_of_a_fifth_of_the_sessions_is_still_rare(sessions: int, *, is_found: bool) -> None:
+    hits = [turn("a", "sprocket", "carburettor", "squeaks"), turn("b", "sprocket")]
+
+    found = nearest(hits, QUERY, sessions=sessions)
+
+    assert (found is not None and "sprocket" in found.rare) is is_found
+
+
+def test_the_request_is_the_users_turn_with_the_most_rare_words() -> None:
+    hits = [
+        turn("a", "bonnet")._replace(text="the first"),
+        turn("a", "sprocket", "carburettor")._replace(text="the second"),
+        turn("a", "sprocket")._replace(text="the third"),
+    ]
+
+    found = nearest(hits, QUERY, sessions=12)
+
+    assert found is not None and found.request.text == "the second"
+
+
+def test_of_two_similar_sessions_neither_is_found() -> None:
+    both = ("sprocket", "carburettor", "bonnet")
+
+    assert nearest([turn("a", *both), turn("b", "squeaks")], QUERY, sessions=12)
+    assert nearest([turn("a", *both), turn("b", *both[:2])], QUERY, sessions=12) is None
+    assert nearest([], QUERY, sessions=12) is None
+
+
+def test_a_word_that_is_part_of_another_word_is_not_counted_beside_it() -> None:
+    query = prompt("Mend the sprocketholder and the sprocket of the lorryfleet")
+
+    found = nearest([turn("a", "sprocketholder", "sprocket", "lorryfleet")], query, sessions=12)
+
+    assert found is not None and found.rare == ("lorryfleet", "sprocketholder")
+
+
+def test_the_line_about_an_earlier_task_names_three_files_and_shortens_its_parts() -> None:
+    said = line("Mend it " * 90, "It was mended " * 90, ["a.py", "b.py", "win\\c.py"])
+
+    assert said.endswith("(files: a.py, b.py, win/c.py)")
+    asked, _, ended = said.partition(" ended with: ")
+    assert len(asked) <= 132 and len(ended.partition(" (files")[0]) <= 170
+
+
+def test_code_headings_and_questions_are_no_conclusion_of_an_answer() -> None:
+    assert closing("The sprocket was dry.\n\nNow run this:\n\n```\nsprocket()\n```", ["sprocket"])
+    assert closing("Oiled.\n\n- The SPROCKET is oiled.\n\n(Not it.)", ["sprocket"]) == (
+        "The SPROCKET is oiled."
+    )
+    assert closing("Shall I oil the sprocket?\n\nIt ends {", ["sprocket"]) == ""

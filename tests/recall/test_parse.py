@@ -4,7 +4,15 @@ import pytest
 
 from linear import LIMIT, growth
 from memory_fabric.models import Filters
-from memory_fabric.recall.parse import MAX_HINTS, MAX_TERMS, parse
+from memory_fabric.recall.parse import (
+    MAX_HINTS,
+    MAX_TERMS,
+    is_paste,
+    parse,
+    sentences,
+    split,
+    written,
+)
 
 NOW = "2026-03-01T12:00:00.000Z"
 
@@ -261,3 +269,125 @@ def test_how_to_in_a_file_name_does_not_make_a_prompt_a_howto_question(
 def test_a_question_word_inside_a_file_name_is_ignored(named: str, spoken: str, kind: str) -> None:
     assert parse(named, plain=True).answer_type == ""
     assert parse(spoken, plain=True).answer_type == kind
+
+
+def lines(machine: int, prose: int) -> str:
+    return "\n".join(["const a = b;"] * machine + ["We talked about it"] * prose)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_pasted"),
+    [
+        (lines(8, 0), True),
+        (lines(7, 0), False),
+        (lines(6, 4), False),
+        (lines(7, 3), True),
+        (f"\n\n{lines(7, 0)}\n \n", False),
+        ("", False),
+    ],
+)
+def test_a_text_is_a_paste_if_most_of_at_least_eight_lines_are_not_prose(
+    text: str, is_pasted: bool
+) -> None:
+    assert is_paste(text) is is_pasted
+
+
+@pytest.mark.parametrize(
+    ("line", "is_machine"),
+    [
+        ("at run (app)", True),
+        ("File main", True),
+        ("+ added", True),
+        ("- - removed", True),
+        ("| cell", True),
+        ("$ make", True),
+        ("> quoted", True),
+        ("12 seconds later", True),
+        ("[info] it runs", True),
+        ("run it {", True),
+        ("continue it \\", True),
+        ("ab12", True),
+        ("abc1", False),
+        ("- We talked about it", False),
+        ("We talked about it", False),
+    ],
+)
+def test_a_line_is_known_as_code_or_a_log_by_its_start_its_end_or_its_characters(
+    line: str, is_machine: bool
+) -> None:
+    assert is_paste("\n".join([line] * 8)) is is_machine
+
+
+def test_of_a_prompt_with_a_paste_only_the_lines_of_a_person_are_read() -> None:
+    few = "Please mend it.\n" + "It is slow\n" * 6 + "const a = b;\n\nThanks"
+    paste = f"Please mend it.\n\n{lines(9, 0)}\n\nIt is\nslow"
+    short = "Please mend it.\n" + "const a = b;\n" * 6
+
+    assert written(few) == "Please mend it.\n" + "It is slow\n" * 6 + "Thanks"
+    assert written(paste) == "Please mend it.\nIt is\nslow"
+    assert written(short.rstrip()) == short.rstrip()
+
+
+def test_a_text_is_split_into_sentences_with_their_end_marks() -> None:
+    text = "See a.b now. It works!? Then\nstop"
+
+    assert list(sentences(text)) == [
+        ("See a.b now", "."),
+        (" It works", "!"),
+        (" Then", "\n"),
+        ("stop", "."),
+    ]
+
+
+def test_a_sentence_of_few_content_words_belongs_to_the_one_before() -> None:
+    long, short = "Gardeners plant tulips", "Ferns grow"
+
+    assert split(f"{long}. {long} slowly. {short}")[0] == (
+        f"{long}.",
+        f" {long} slowly. {short}.",
+    )
+    assert split(f"{short}. {long}")[0] == (f"{short}. {long}.",)
+
+
+@pytest.mark.parametrize(("count", "is_long"), [(32, False), (33, True)])
+def test_a_text_of_several_sentences_and_over_32_content_words_is_long(
+    count: int, is_long: bool
+) -> None:
+    words = [f"tulip{n}" for n in range(count)]
+    half = count // 2
+
+    assert split(f"{' '.join(words[:half])}. {' '.join(words[half:])}")[1] is is_long
+    assert split(" ".join(words))[1] is False
+
+
+@pytest.mark.parametrize(
+    ("text", "hints"),
+    [
+        ("Then ask Bob", ("Bob",)),
+        ("Then ask Al", ()),
+        ("IBM it is", ("IBM",)),
+        ("FooBar it is", ("FooBar",)),
+        ("Then use -x", ()),
+        ("Then ask Ümit", ()),
+        ("Then see 4/7", ()),
+        (f"see a-{'b' * 78}", (f"a-{'b' * 78}",)),
+        (f"see a-{'b' * 79}", ()),
+    ],
+)
+def test_names_are_recognised_by_their_capitals_or_signs(text: str, hints: tuple[str, ...]) -> None:
+    assert parse(text, plain=True).entity_hints == hints
+
+
+def test_at_most_eight_phrases_of_letters_or_digits_are_searched_exactly() -> None:
+    quoted = " ".join(f'"phrase {n}"' for n in range(9))
+
+    assert len(parse(quoted).phrases) == 8
+    assert parse('"--" “two words” and "a"').phrases == ("two words",)
+
+
+def test_a_graph_depth_requests_a_traversal_and_how_to_questions_about_relations_are_those() -> (
+    None
+):
+    assert parse("Redis depth:1").traverse
+    assert not parse("Redis").traverse
+    assert parse("how do I see what depends on Redis").intent == "relationship"

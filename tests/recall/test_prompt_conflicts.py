@@ -31,6 +31,14 @@ def a_rule(text: str, *, instead_of: str = "", **metadata: object) -> Hit:
         ("nutze npm dafür", a_rule("pnpm statt npm")),
         ("Move photos over to Thumbor", a_rule("imgproxy makes photos", instead_of="Thumbor")),
         ("commit this to main", a_rule("Do not commit to main")),
+        ("please use npm", a_rule("pnpm installs packages", instead_of="npm")),
+        ("use our own npm", a_rule("pnpm installs packages", instead_of="npm")),
+        (
+            "move all the old product photos to Thumbor",
+            a_rule("imgproxy makes photos", instead_of="Thumbor"),
+        ),
+        ("use npm for lodash", a_rule("pnpm for lodash, never npm")),
+        ("use pip3 here", a_rule("uv installs packages", instead_of="pip3", type="preference")),
     ],
 )
 def test_a_rule_contradicts_a_prompt_that_requests_what_the_rule_forbids(
@@ -50,6 +58,16 @@ def test_a_rule_contradicts_a_prompt_that_requests_what_the_rule_forbids(
         ("use pnpm to install lodash", a_rule("Use pnpm, never npm")),
         ("use npm here", a_rule("pnpm is in use", instead_of="npm", trust="foreign")),
         ("use npm here", a_rule("npm was slow", instead_of="npm", type="solution")),
+        ("use npm here", a_rule("pnpm is in use", instead_of="npm", trust="tool")),
+        ("use any of our npm", a_rule("pnpm installs packages", instead_of="npm")),
+        (
+            "move all of the old product photos to Thumbor",
+            a_rule("imgproxy makes photos", instead_of="Thumbor"),
+        ),
+        ("the photos came to Thumbor", a_rule("imgproxy makes photos", instead_of="Thumbor")),
+        ("use yarn here", a_rule("pnpm installs packages", instead_of="npm")),
+        ("seed the other data", a_rule("Lookup data is never seeded")),
+        ("use npm for the docs", a_rule("pnpm for lodash, never npm")),
         ("show more cards in the POS view, I like it", a_rule("Filters belong here, not in views")),
     ],
 )

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_fabric.recall.rank import AS_RELEVANT, rank, recency, score
+from memory_fabric.recall.rank import AS_RELEVANT, rank, recency, score, with_score_parts
 from recall.given import NOW, a_hit
 
 STAMPS = st.sampled_from([NOW, "2026-02-20T10:00:00Z", "2026-02-01T10:00:00Z", "2024-01-01", ""])
@@ -94,3 +94,63 @@ def test_among_equals_the_newer_stands_first(relevance: float, stamps: list[str]
     found = [hit.timestamp for hit in rank(hits, NOW)]
 
     assert found == sorted(stamps, reverse=True)
+
+
+def test_a_replaced_record_keeps_its_score_if_the_question_is_about_the_past() -> None:
+    old = a_hit(metadata={"superseded_by": "2"})
+
+    assert score(old, NOW, past=True) == score(a_hit(), NOW) == 2 * score(old, NOW)
+
+
+@pytest.mark.parametrize(
+    ("intent", "kind", "is_raised"),
+    [
+        ("decision", "decision", True),
+        ("problem", "solution", True),
+        ("preference", "constraint", True),
+        ("howto", "pattern", True),
+        ("decision", "note", False),
+        ("", "decision", False),
+    ],
+)
+def test_a_memory_of_the_type_that_is_asked_for_ranks_slightly_higher(
+    intent: str, kind: str, is_raised: bool
+) -> None:
+    hit = a_hit(metadata={"type": kind})
+
+    assert (score(hit, NOW, intent=intent) > score(hit, NOW)) is is_raised
+    assert score(a_hit(relevance=1.0), NOW, intent="decision") == score(a_hit(relevance=1.0), NOW)
+
+
+def test_a_relation_is_raised_if_relations_are_asked_for() -> None:
+    edge = a_hit(source="graph")._replace(metadata={"entityType": "relation"})
+
+    assert score(edge, NOW, intent="relationship") > score(edge, NOW)
+
+
+def test_recency_counts_less_the_further_a_hit_is_behind_the_best_one() -> None:
+    hit = a_hit(relevance=0.5, timestamp=NOW)
+    alone = score(hit, NOW)
+
+    assert score(hit, NOW, 0.525) == pytest.approx(alone - 0.3 * 0.45)
+    assert score(hit, NOW, 0.55) == score(hit, NOW, 0.9) == pytest.approx(alone - 0.3 * 0.9)
+    assert score(hit, NOW, 0.4) == alone
+
+
+def test_equal_scores_are_sorted_by_relevance_then_time_then_id() -> None:
+    hits = [a_hit(id=f"record:{name}") for name in "bca"]
+
+    assert [hit.id for hit in rank(hits, NOW)] == ["record:a", "record:b", "record:c"]
+
+
+def test_the_parts_of_a_score_are_three_summands_and_a_factor() -> None:
+    turn = a_hit(source="episodes", relevance=0.8, timestamp=NOW, metadata={"trust": "tool"})
+
+    [hit] = with_score_parts([turn], NOW)
+
+    assert hit.metadata["score_parts"] == {
+        "recency": 0.3,
+        "relevance": 0.4,
+        "authority": pytest.approx(0.2 / 1.3, abs=1e-4),
+        "times": pytest.approx(0.85 * 0.85, abs=1e-4),
+    }

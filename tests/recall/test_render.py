@@ -5,11 +5,15 @@ import pytest
 from memory_fabric.models import Filters, Relation
 from memory_fabric.recall.render import (
     LOW_TRUST,
+    changed_files,
     filter_label,
     fitting,
     hit_line,
+    low_trust,
     path_text,
     render,
+    replaced_by,
+    within_share,
 )
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE
 from recall.given import a_hit
@@ -129,3 +133,104 @@ def test_a_path_shows_its_relations_in_their_stored_direction() -> None:
     path = (Relation("a", "recommends", "b"), Relation("b", "used_for", "c"))
 
     assert path_text(path) == "a recommends b; b used_for c"
+
+
+def test_a_block_of_exactly_the_allowed_length_is_rendered() -> None:
+    whole = render([a_hit()], heading="On record:", max_chars=2000)
+
+    assert render([a_hit()], heading="On record:", max_chars=len(whole)) == whole
+    assert render([a_hit()], heading="On record:", max_chars=len(whole) - 1) == ""
+
+
+@pytest.mark.parametrize(
+    ("trust", "about", "label"),
+    [
+        ("foreign", {}, LOW_TRUST["foreign"]),
+        ("foreign", {"author": "bob"}, "from bob as claimed, unverified"),
+        ("foreign", {"author": "bob", "is_member": True}, "from bob, unverified"),
+        ("foreign", {"author": "bob", "imported": "Cursor"}, "from bob as claimed, unverified"),
+        ("tool", {"author": "bob"}, LOW_TRUST["tool"]),
+        ("tool", {"imported": "Cursor"}, "from Cursor, unverified"),
+        ("user", {"author": "ann", "imported": "Cursor"}, ""),
+        ("assistant", {}, ""),
+    ],
+)
+def test_a_memory_of_low_trust_is_labelled_with_its_origin(
+    trust: str, about: dict[str, object], label: str
+) -> None:
+    assert low_trust(trust, about) == label
+
+
+@pytest.mark.parametrize(
+    ("about", "label"),
+    [
+        ({}, ""),
+        ({"superseded_by": "a" * 8}, "superseded by aaaaaaaa"),
+        ({"superseded_by": "a" * 8, "over": False}, ""),
+        ({"over": True}, "superseded"),
+    ],
+)
+def test_a_replaced_memory_is_labelled_with_its_successor(
+    about: dict[str, object], label: str
+) -> None:
+    assert replaced_by(about) == label
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"a.py": "changed"}, "(a.py has changed since)"),
+        ({"a.py": "changed", "b.py": "changed"}, "(a.py and b.py have changed since)"),
+        ({"a.py": "gone", "b.py": "changed"}, "(b.py has changed since; a.py is gone)"),
+        ({"a.py": "gone", "b.py": "gone"}, "(a.py and b.py are gone)"),
+        ({"a.py": "same"}, ""),
+        ({}, ""),
+        (None, ""),
+        (["a.py"], ""),
+    ],
+)
+def test_changed_files_are_told_in_a_sentence(changed: object, told: str) -> None:
+    assert changed_files({"changed_files": changed}) == told
+
+
+def test_a_quotation_of_the_user_is_shown_in_full_and_one_of_a_tool_is_not() -> None:
+    words = "Sessions must live in Redis, whatever the cost of it may be. " * 8
+    quoted = {"quotation": words, "why": "it is quick"}
+
+    assert words.strip() in hit_line(a_hit("Use Redis", metadata=quoted))
+    tool = hit_line(a_hit("Use Redis", metadata=quoted | {"trust": "tool"}))
+    assert "whatever the cost" not in tool and "because it is quick" in tool
+
+
+@pytest.mark.parametrize(
+    ("entities", "project", "shown"),
+    [
+        (("Kafka", "Celery"), "", "(Kafka, Celery)"),
+        (("shop", "Kafka"), "shop", "(Kafka)"),
+        (("src/a.py", "win\\a.py", "Kafka"), "", "(Kafka)"),
+        (("Redis Sessions", "Kafka"), "", "(Redis Sessions, Kafka)"),
+        (("sessions redis", "Kafka"), "", "(sessions redis, Kafka)"),
+        (("a1x", "b1x", "c1x", "d1x", "e1x"), "", "(a1x, b1x, c1x, d1x)"),
+    ],
+)
+def test_at_most_four_names_that_tell_something_new_follow_the_text(
+    entities: tuple[str, ...], project: str, shown: str
+) -> None:
+    metadata = {"entities": entities, "project": project}
+    line = hit_line(a_hit("Brokers store events", entities=entities, metadata=metadata))
+
+    assert line.endswith(f"Brokers store events {shown}")
+
+
+def test_other_peoples_memories_get_a_third_of_the_places_beside_the_users_own() -> None:
+    claims = ["bob1", "bob2", "eve1", "dan1", "bob3", "eve2"]
+
+    def told(places: int, *, beside_own: bool) -> list[str]:
+        return within_share(claims, lambda claim: claim[:3], places, beside_own=beside_own)
+
+    assert told(6, beside_own=True) == ["bob1", "eve1"]
+    assert told(10, beside_own=True) == ["bob1", "bob2", "eve1"]
+    assert told(2, beside_own=True) == []
+    assert told(4, beside_own=False) == ["bob1", "bob2", "eve1", "dan1"]
+    assert told(2, beside_own=False) == ["bob1", "eve1"]
+    assert told(1, beside_own=False) == ["bob1"]

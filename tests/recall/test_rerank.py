@@ -14,9 +14,9 @@ from memory_fabric.recall.explain import answer_as_json
 from memory_fabric.recall.normalize import MOST, most_relevant_first
 from memory_fabric.recall.parse import parse
 from memory_fabric.recall.pipeline import Fabric
-from memory_fabric.recall.rank import MEASURED, measured, rerank
+from memory_fabric.recall.rank import MEASURED, measured, near, rerank
 from memory_fabric.store.database import Database
-from recall.given import NOW, USER, a_hit, open_memory
+from recall.given import NOW, USER, a_hit, open_memory, remember
 
 RELEVANCE = st.floats(0, 1)
 NEAR = st.floats(-1, 1)
@@ -142,3 +142,54 @@ def test_an_answer_is_unchanged_if_no_similarity_can_be_measured(
 
     assert answer_as_json(with_it) == answer_as_json(plain)
     assert with_it == plain and plain.hits
+
+
+def test_similarity_moves_a_turn_less_than_a_record() -> None:
+    turn = a_hit(id="episode:1", source="episodes", relevance=0.5)
+
+    moved = rerank([turn, *hits([0.5])], {"episode:1": 0.3, "record:0": 0.3})
+
+    assert [hit.id for hit in moved] == ["record:0", "episode:1"]
+    assert 0.5 < moved[1].relevance < moved[0].relevance
+
+
+def test_no_similarity_is_measured_without_hits() -> None:
+    measure = Constant(0.1)
+
+    assert measured([], Query("x"), (), measure) == {}
+    assert measure.asked == []
+
+
+class Near(Constant):
+    """A measure that names these rows as the nearest, and keeps how many it was asked for."""
+
+    def __init__(self, *rows: tuple[str, int]) -> None:
+        super().__init__(0.5)
+        self.rows = rows
+        self.most: list[dict[str, int]] = []
+
+    def nearest(
+        self, database: Database, question: str, most: dict[str, int]
+    ) -> list[tuple[str, int]]:
+        """Return the rows."""
+        self.most.append(most)
+        return list(self.rows)
+
+
+def test_texts_close_in_meaning_are_added_unless_known_or_a_phrase_is_asked_for(
+    tmp_path: Path,
+) -> None:
+    memory = open_memory(tmp_path)
+    record = remember(memory, "Redis caches sessions")
+    measure = Near(("records", 1), ("records", 99))
+
+    found = near(parse("lorries"), memory, (), "", measure)
+    again = near(parse("lorries"), memory, found, "", measure)
+    exact = near(parse('"lorries"'), memory, (), "", measure)
+    near(parse("lorries type:note"), memory, (), "", measure)
+    memory.close()
+
+    assert [one.id for one in found] == [f"record:{record.id}"]
+    assert again == exact == []
+    plain, _, filtered = measure.most
+    assert filtered == {table: 10 * count for table, count in plain.items()}

@@ -10,9 +10,17 @@ from memory_fabric.errors import DeadlinePassed
 from memory_fabric.models import Provenance, Relation
 from memory_fabric.recall.normalize import normalize
 from memory_fabric.recall.parse import parse
-from memory_fabric.recall.retrieve import GRAPH_REQUIRED, newest, relations_around, retrieve
+from memory_fabric.recall.retrieve import (
+    FOR_PROMPTS,
+    GRAPH_REQUIRED,
+    newest,
+    relations_around,
+    retrieve,
+    terms_of_few_records,
+    valid_at,
+)
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.queries import conditions
+from memory_fabric.store.queries import conditions, graph
 from memory_fabric.store.queries.reader import MAX_COUNTED
 from recall.given import USER, open_memory, pagination_graph, remember
 
@@ -195,3 +203,59 @@ def test_a_synonym_that_is_too_common_is_not_searched(memory: Memory) -> None:
     assert ranked
     assert not [query for query in ranked if "parallel" in query]
     assert failures == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("Why does findById fail?", 1),
+        ("Then LOADER fails", 1),
+        ("Then spec.shards fails", 1),
+        ("Then src/run.py fails", 1),
+        ("Then HTTP fails", 0),
+        ("Then Caroline fails", 0),
+    ],
+)
+def test_a_prompt_finds_observations_that_mention_its_identifiers(
+    memory: Memory, text: str, count: int
+) -> None:
+    said = "findById and LOADER and spec.shards and src/run.py and HTTP and Caroline"
+    entity = {"name": "engine", "entityType": "service", "observations": [said]}
+    memory.write("create_entities", {"entities": [entity]}, USER)
+
+    found, _, _ = retrieve(parse(text, plain=True), memory, sources=FOR_PROMPTS)
+
+    assert [candidate.text for candidate in found] == [said] * count
+
+
+@pytest.mark.parametrize(("rows", "is_rare"), [(4, True), (5, False)])
+def test_a_word_is_rare_in_a_store_if_at_most_four_records_have_it(
+    memory: Memory, rows: int, *, is_rare: bool
+) -> None:
+    for number in range(rows):
+        remember(memory, f"The harbour number {number} is {'abcde'[number] * 4}")
+
+    found = terms_of_few_records(parse("harbour unheard"), memory.readers())
+
+    assert found == frozenset(("harbour", "unheard") if is_rare else ("unheard",))
+
+
+def test_only_the_newest_memories_up_to_the_limit_are_returned(memory: Memory) -> None:
+    for day in ("01", "03", "02"):
+        remember(memory, f"Rule {day}", by=USER._replace(at=f"2026-02-{day}T10:00:00.000Z"))
+        preference = USER._replace(at=f"2026-02-{day}T11:00:00.000Z")
+        remember(memory, f"I like {day}", type="preference", scope="user", by=preference)
+
+    found, _ = newest(parse("before:2026-02-10"), memory, limit=6)
+    two, _ = newest(parse("before:2026-02-10"), memory, limit=2)
+
+    stamps = [candidate.timestamp for candidate in found]
+    assert stamps == sorted(stamps, reverse=True)
+    assert found[:2] == two and two[0].timestamp.startswith("2026-02-")
+
+
+def test_relations_are_valid_now_or_at_the_time_asked_for_or_at_any_time() -> None:
+    assert valid_at(parse("redis")) == graph.NOW
+    assert valid_at(parse("what did we use before redis?")) == ""
+    asked = parse("redis as_of:2026-01-20", now="2026-03-01T12:00:00.000Z")
+    assert valid_at(asked) == "2026-01-20T23:59:59.999Z"

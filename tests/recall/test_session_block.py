@@ -13,6 +13,7 @@ from memory_fabric.models import Entity, Record
 from memory_fabric.recall.session_block import (
     BY_ASSISTANT,
     DECISIONS_HEADING,
+    IMPORTED_HEADING,
     KNOWN_HEADING,
     MAX_DECISIONS,
     MAX_OPEN,
@@ -29,6 +30,8 @@ from memory_fabric.recall.session_block import (
     latest_of_session,
     ranked,
     record_line,
+    still_new,
+    trust_of,
 )
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE
 
@@ -395,3 +398,154 @@ def test_lines_fit_the_limit_and_every_part_gets_its_share(
             part.lines[0] for part in parts if part.lines and len(part.lines[0][0]) < part.share
         ]
         assert [line for line in certain if line not in kept] == []
+
+
+def test_a_record_that_is_known_or_contradicted_by_a_known_one_is_not_new() -> None:
+    plain, known = a_decision(1), a_decision(2)
+    older = a_decision(3, evidence={"said_before": ["x", known.id]})
+
+    assert still_new([plain, known, older], {known.id}) == [plain]
+    assert still_new([plain, known, older], {"y"}) == [plain, known, older]
+
+
+def an_import(number: int, **fields: Any) -> Record:
+    evidence = {"imported": "Cursor"} | fields.pop("evidence", {})
+    return a_decision(number, trust="tool", evidence=evidence, why="", entities=(), **fields)
+
+
+def test_unconfirmed_imports_get_little_room_and_the_others_are_counted() -> None:
+    imports = [an_import(number) for number in range(9)]
+
+    text = block(of(*imports, more=1)).text
+
+    shown = text.partition(IMPORTED_HEADING)[2].count("- [decision")
+    assert 0 < shown < 4
+    assert MORE.format(9 - shown + 1) in text
+    assert len(lines_of(text)) == shown
+
+
+def test_imports_that_are_pinned_or_confirmed_or_followed_as_instructions_have_no_own_limit() -> (
+    None
+):
+    pinned = [an_import(number, pinned=True) for number in range(5)]
+    followed = [an_import(number, evidence={"instructions": True}) for number in range(5)]
+    confirmed = [record._replace(trust="user") for record in pinned]
+
+    assert len(lines_of(block(of(*pinned)).text)) == 5
+    assert len(lines_of(block(of(*followed)).text)) == 5
+    assert IMPORTED_HEADING not in block(of(*pinned)).text + block(of(*confirmed)).text
+    assert IMPORTED_HEADING in block(of(*followed)).text
+
+
+def test_imports_follow_the_notes_of_the_assistant() -> None:
+    noted = a_decision(9, trust="assistant")
+
+    text = block(of(an_import(1), noted, a_decision(2))).text
+
+    own, _, others = text.partition(f"{BY_ASSISTANT}\n")
+    notes, _, imports = others.partition(f"{IMPORTED_HEADING}\n")
+    assert ["00000002" in own, "00000009" in notes, "00000001" in imports] == [True] * 3
+
+
+@pytest.mark.parametrize(
+    ("less", "more", "told"),
+    [
+        ({"why": "it is quick"}, {"why": ""}, 2),
+        ({"why": ""}, {"why": "it is quick"}, 1),
+        ({"why": "it is quick"}, {"why": "it is cheap"}, 1),
+        ({"type": "preference"}, {}, 2),
+        ({"pinned": True}, {}, 2),
+        ({"trust": "user"}, {"trust": "tool"}, 2),
+        ({"trust": "tool"}, {"trust": "tool"}, 1),
+        ({"trust": "assistant", "evidence": {"agreed": True}}, {"trust": "assistant"}, 2),
+    ],
+)
+def test_a_record_is_left_out_only_for_one_of_its_type_that_says_and_counts_as_much(
+    less: dict[str, Any], more: dict[str, Any], told: int
+) -> None:
+    records = [
+        a_rule(1, what="The user runs the server", **less),
+        a_rule(2, what="The user runs and tests the server", **more),
+    ]
+
+    assert len(distinct(records, 10)) == told
+
+
+def test_of_many_records_the_first_ones_are_shown() -> None:
+    records = [a_rule(number) for number in range(9)]
+
+    assert distinct(records, 4) == records[:4]
+    assert distinct([records[0], *[records[0]._replace(id="x")] * 2, *records[1:]], 2) == [
+        records[0],
+        records[1],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("shared", "fields", "left"),
+    [
+        (4, {}, 1),
+        (3, {}, 2),
+        (4, {"session": ""}, 2),
+        (4, {"session": "s2"}, 2),
+    ],
+)
+def test_records_of_one_session_on_one_subject_share_four_words(
+    shared: int, fields: dict[str, Any], left: int
+) -> None:
+    subject = "amber basil cedar dahlia elder"
+    one = a_decision(1, what=subject, **({"session": "s1"} | fields))
+    words = " ".join([*subject.split()[:shared], "gouge", "mandrel", "lathe"])
+    other = a_decision(2, what=words, session=fields.get("session", "s1") and "s1")
+
+    assert latest_of_session([one, other]) == ([other] if left == 1 else [one, other])
+
+
+@pytest.mark.parametrize(("own", "is_same"), [(3, True), (4, False)])
+def test_two_records_are_shown_together_if_they_share_most_words_of_the_shorter_one(
+    own: int, is_same: bool
+) -> None:
+    words = "amber basil cedar dahlia elder fennel ginger".split()
+    # Two words are shared: at least six tenths of three words, but not of four.
+    first = a_decision(1, what=" ".join(words[:own]), why="", entities=())
+    last = a_decision(5, what="amber basil lathe spindle gouge", why="", entities=())
+
+    lines = lines_of(block(of(first, a_decision(3), last)).text)
+
+    assert [("2026-01-02" in line) for line in lines].count(True) == int(is_same)
+
+
+def test_a_pinned_record_counts_as_the_users_and_an_agreed_note_as_agreed() -> None:
+    agreed = {"agreed": True}
+
+    assert trust_of(a_decision(1, trust="tool", pinned=True)) == "user"
+    assert trust_of(a_decision(1, trust="assistant", evidence=agreed)) == "agreed"
+    assert trust_of(a_decision(1, trust="tool", evidence=agreed)) == "tool"
+    assert trust_of(a_decision(1, trust="assistant")) == "assistant"
+
+
+def test_a_line_of_exactly_the_remaining_characters_is_shown() -> None:
+    parts = [Part((("x" * 9, "a"), ("x" * 9, "b")), 0, 1), Part((("x" * 9, "c"),), 0, 0)]
+
+    assert [key for _, key in fitted_lines(parts, 30)] == ["a", "b", "c"]
+    assert [key for _, key in fitted_lines(parts, 29)] == ["a", "c"]
+    assert [key for _, key in fitted_lines(parts, 10)] == ["c"]
+    assert fitted_lines(parts, 9) == []
+
+
+def test_the_session_block_is_as_long_as_its_limit_allows() -> None:
+    whole = block(of(a_decision(1, why="", entities=()))).text
+    frame = len(MORE.format(1)) + 1
+
+    assert block(of(a_decision(1, why="", entities=())), len(whole) + frame).text == whole
+    assert block(of(a_decision(1, why="", entities=())), len(whole) + frame - 1).text == ""
+
+
+def test_an_older_statement_is_not_shown_without_the_newer_one_that_contradicts_it() -> None:
+    old = a_decision(1, what="The app is deployed on Vercel", why="", pinned=True)
+    new = a_decision(5, what="fly.io runs the app " * 40, why="", evidence={})
+    new = new._replace(evidence={"contradicts": [old.id]})
+
+    assert "Vercel" in block(of(old, new)).text
+    assert block(of(old, new), 500).text == ""
+    assert "Vercel" in block(of(old), 500).text

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory_fabric.recall.render import is_stale, mark_stale
+from memory_fabric.recall.render import is_over, is_stale, limit_days, mark_stale
 from recall.given import a_hit
 
 
@@ -60,3 +60,27 @@ def test_replaced_and_expired_records_are_marked_as_no_longer_valid() -> None:
     ]
 
     assert [h.metadata["over"] for h in mark_stale(hits, "2026-04-11")] == [True, True, False]
+
+
+def test_a_record_has_expired_at_the_moment_its_validity_ends() -> None:
+    end = "2026-04-11T00:00:00Z"
+
+    assert is_over(a_hit(metadata={"valid_to": end}), end)
+    assert not is_over(a_hit(metadata={"valid_to": end}), "2026-04-10T23:59:59Z")
+    assert is_over(a_hit(metadata={"superseded_by": "2", "valid_to": end}), "")
+
+
+def test_a_stated_limit_replaces_the_limit_of_a_type_that_has_one() -> None:
+    assert (limit_days("decision", 5), limit_days("agent", 5)) == (5, None)
+    assert is_stale("decision", 6, 5) and not is_stale("decision", 5, 5)
+    assert not is_stale("decision", None)
+
+
+def test_a_replacement_to_come_is_not_shown_yet() -> None:
+    later = {"superseded_by": "2", "valid_to": "2027-01-01T00:00:00Z"}
+
+    [hit] = mark_stale([a_hit(metadata=later)], "2026-04-11T00:00:00Z")
+    [over] = mark_stale([a_hit(metadata=later)], "2027-04-11T00:00:00Z")
+
+    assert (hit.metadata["superseded_by"], hit.metadata["valid_to"]) == ("", "")
+    assert over.metadata["superseded_by"] == "2"

@@ -98,3 +98,27 @@ def test_only_graph_paths_that_answer_the_question_are_shown() -> None:
     assert told("which service depends on what uses the sorter?") == [upward]
     assert told("how does tracking relate to the sorter?") == [upward]
     assert told("what is the sorter?") == []
+
+
+def test_of_equally_relevant_paths_the_longest_comes_first() -> None:
+    paths = [(RUNS,), (RECOMMENDS, USES), (BACK,)]
+
+    assert most_relevant(paths, ["kangaroo"]) == ((RECOMMENDS, USES), (RUNS,), (BACK,))
+
+
+def test_a_path_ends_with_a_relation_back_to_an_entity_reached_before() -> None:
+    triangle = Edges(Relation("a", "x", "b"), Relation("a", "x", "c"), Relation("b", "x", "c"))
+
+    paths = walk(["a"], triangle)
+
+    assert (Relation("a", "x", "b"), Relation("b", "x", "c")) in paths
+    assert (Relation("a", "x", "c"),) in paths
+    assert len(paths) == 2
+
+
+def test_relations_known_from_one_start_are_not_asked_for_again() -> None:
+    edges = Edges(RECOMMENDS, USES)
+
+    walk(["database-engineer", "cursor-pagination"], edges)
+
+    assert edges.asked == 3

@@ -56,6 +56,9 @@ def test_several_sentences_count_as_a_message_and_a_single_question_does_not() -
     assert is_message(parse("I am back from lunch. What is next?"))
     assert not is_message(parse("When do the payment reminders go out?"))
     assert not is_message(parse("Did Dr. Seuss ever live in the U.S. or not?"))
+    assert is_message(parse("Done. What is next?"))
+    assert is_message(parse("So! What is next"))
+    assert not is_message(parse("What is next!"))
 
 
 def test_turns_of_the_session_that_a_message_continues_rank_first(memory: Memory) -> None:
@@ -80,6 +83,7 @@ def test_the_score_of_a_past_session_combines_the_matches_of_all_its_turns(memor
 
     assert found.scores["spread"] > found.scores["dense"]
     assert not found.failures
+    assert not is_message(parse(" ".join(words[1:])))
 
 
 def test_the_newer_of_two_sessions_with_the_same_text_scores_higher() -> None:
@@ -137,3 +141,47 @@ def test_explain_shows_how_much_a_continued_session_adds_to_the_score(memory: Me
     hits = Fabric(memory, NOW).recall(MESSAGE, explain=True).hits
 
     assert hits[0].metadata["parts"]["session carried on"] == 1.0
+
+
+def test_a_store_whose_turns_cannot_be_read_is_reported(memory: Memory) -> None:
+    say(memory, "invoices", INVOICES)
+    memory.session_database().connection.execute("DROP TABLE episodes_fts")
+
+    found = continued(parse(MESSAGE), memory, ())
+
+    assert (found.scores, found.candidates) == ({}, ())
+    assert [failure.partition(":")[0] for failure in found.failures] == ["episodes (project)"]
+
+
+CHISEL = concepts(parse("How do we sharpen a chisel?"))
+
+
+def test_sessions_without_texts_or_matches_have_no_score() -> None:
+    assert scored({}, CHISEL) == {}
+    assert scored({"one": "", "other": "bake the bread"}, CHISEL) == {"one": 0.0, "other": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("better", "worse"),
+    [
+        ("chisel chisel rain wind", "chisel rain wind snow"),
+        ("chisel", "chisel rain wind snow hail fog sleet frost thaw"),
+        ("sharpen chisel rain wind", "sharpen sharpen rain wind"),
+    ],
+    ids=["more often", "in a shorter text", "more words"],
+)
+def test_a_session_that_matches_better_scores_higher_than_a_newer_one(
+    better: str, worse: str
+) -> None:
+    scores = scored({"better": better, "worse": worse, "other": "bake the bread"}, CHISEL)
+
+    assert scores["better"] == 1.0
+    assert scores["better"] > scores["worse"] > scores["other"] == 0.0
+
+
+def test_a_rare_word_of_the_message_counts_more_than_a_common_one() -> None:
+    texts = {"rare": "chisel blade", "common": "sharpen blade", "third": "sharpen saw"}
+
+    scores = scored(texts | {"fourth": "sharpen plane"}, CHISEL)
+
+    assert scores["rare"] > max(scores[name] for name in ("common", "third", "fourth"))

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from memory_fabric.models import Provenance
-from memory_fabric.recall.answering import says_something
+from memory_fabric.recall.answering import says_something, without_empty_turns
+from memory_fabric.recall.parse import parse
 from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.store.memory import Memory
-from recall.given import NOW, open_memory
+from memory_fabric.store.queries.search import Candidate
+from recall.given import NOW, a_candidate, open_memory
 
 QUESTION = "What do we use for tests?"
 
@@ -109,3 +112,40 @@ def test_recall_omits_an_unrelated_request_but_finds_a_short_answer(
 
     assert errand not in found
     assert "Sapphire" in found
+
+
+def kept(question: str, *candidates: Candidate, session: str = "") -> list[str]:
+    """Return the texts that are left of these candidates."""
+    query = parse(question, now=NOW)
+    return [one.text for one in without_empty_turns(candidates, query, session)]
+
+
+def a_turn(text: str, role: str = "user", **fields: Any) -> Candidate:
+    metadata = {"role": role, "session": "s7"}
+    return a_candidate(text, source="episodes", metadata=metadata, **fields)
+
+
+def test_only_a_users_question_that_adds_nothing_is_left_out() -> None:
+    asked = "which lamp shade?"
+
+    assert kept("lamp shade", a_turn(asked)) == []
+    assert kept("lamp shade", a_turn(asked, "assistant")) == [asked]
+    assert kept("lamp shade", a_candidate(asked)) == [asked]
+    assert kept("lamp shade", a_turn("which lamp shade is a bargain?")) != []
+    assert kept("lamp shade", a_turn("which lamp shade is a bargain?"), session="s7") == []
+    assert kept("lamp shade", a_turn("which lamp shade is a bargain?"), session="s8") != []
+
+
+@pytest.mark.parametrize(("chars", "count"), [(80, 0), (81, 1)])
+def test_only_a_short_turn_is_judged_by_whether_it_says_something(chars: int, count: int) -> None:
+    assert len(kept("lamp shade", a_turn("ok ".ljust(chars - 1, ".") + "!"))) == count
+
+
+def test_a_short_request_is_left_out_only_if_it_is_a_turn_on_another_subject() -> None:
+    assert kept("lamp shade", a_turn("deploy staging")) == []
+    assert kept("lamp shade", a_turn("deploy staging now")) == ["deploy staging now"]
+    assert kept("lamp shade", a_turn("sapphire shade")) == ["sapphire shade"]
+    assert kept("lamp shade", a_turn("使用 pnpm")) == ["使用 pnpm"]
+    assert kept("lamp shade", a_candidate("deploy staging")) == ["deploy staging"]
+    assert kept("lamp shade", a_turn("Sapphire", before="Which one? ")) == ["Sapphire"]
+    assert kept("lamp shade", a_turn("Sapphire", before="That one.")) == []

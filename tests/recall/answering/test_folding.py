@@ -92,3 +92,46 @@ def test_a_long_turn_is_not_merged_into_a_record() -> None:
     )
 
     assert len(folded([a_hit(RULE), turn])) == 2
+
+
+def words_of(count: int) -> str:
+    return " ".join(f"thing{'abcdfhijkl'[n]}" for n in range(count))
+
+
+@pytest.mark.parametrize(("in_record", "in_turn", "left"), [(10, 9, 1), (10, 8, 2), (3, 3, 1)])
+def test_a_turn_with_nearly_all_words_of_a_record_is_merged(
+    in_record: int, in_turn: int, left: int
+) -> None:
+    turn = a_hit(words_of(in_turn), id="episode:t1", source="episodes")
+
+    assert len(folded([a_hit(words_of(in_record)), turn])) == left
+
+
+def test_a_record_of_two_words_takes_in_no_turn() -> None:
+    turn = a_hit("Use Redis today", id="episode:t1", source="episodes")
+
+    assert len(folded([a_hit("Use Redis"), turn])) == 2
+
+
+@pytest.mark.parametrize(("chars", "left"), [(600, 1), (601, 2)])
+def test_only_a_turn_of_at_most_600_characters_is_merged(chars: int, left: int) -> None:
+    turn = a_hit(f"{RULE}. ".ljust(chars, "."), id="episode:t1", source="episodes")
+
+    assert len(folded([a_hit(RULE), turn])) == left
+
+
+def test_a_record_lists_all_its_merged_turns_and_keeps_its_score() -> None:
+    record = a_hit(RULE, score=0.5)
+    turns = [a_hit(RULE, id=f"episode:t{n}", source="episodes", score=0.3) for n in (1, 2)]
+
+    [hit] = folded([record, *turns])
+
+    assert hit.score == 0.5
+    assert hit.metadata["said_in_turns"] == ["episode:t1", "episode:t2"]
+
+
+def test_hits_without_records_are_returned_unchanged() -> None:
+    turns = [a_hit(RULE, id=f"episode:t{n}", source="episodes") for n in range(2)]
+
+    assert folded(turns) == turns
+    assert folded([]) == []

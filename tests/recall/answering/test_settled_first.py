@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from memory_fabric.language.questions import asks_for_the_assistant
-from memory_fabric.models import Provenance
+from memory_fabric.models import Hit, Provenance, Query
+from memory_fabric.recall.answering import settled_first, worth_ranking
 from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.store.memory import Memory
-from recall.given import NOW, USER, open_memory, remember
+from recall.given import NOW, USER, a_hit, open_memory, remember
 
 RULE = "Maps are drawn with Leaflet"
 LONG = "Leaflet draws maps from tiles, and a map can be drawn on a canvas as well as in SVG. " * 8
@@ -125,3 +127,94 @@ def test_a_question_about_an_assistants_advice_ranks_assistant_turns_first(memor
 )
 def test_a_question_about_what_the_assistant_said_is_recognised(question: str, asks: bool) -> None:
     assert asks_for_the_assistant(question) is asks
+
+
+def a_settled(coverage: float, **fields: Any) -> Hit:
+    metadata = {"coverage": coverage} | fields.pop("metadata", {})
+    return a_hit(RULE, id="record:settled", score=0.2, metadata=metadata, **fields)
+
+
+def a_turn(coverage: float, role: str, text: str = "Leaflet it is.") -> Hit:
+    metadata = {"coverage": coverage, "role": role}
+    return a_hit(text, id=f"episode:{role}", source="episodes", score=0.7, metadata=metadata)
+
+
+def first_of(*hits: Hit) -> Hit:
+    return settled_first(hits, Query("maps Leaflet"), hits)[0]
+
+
+@pytest.mark.parametrize(
+    ("turn", "covered", "is_moved"),
+    [
+        (a_turn(0.8, "user"), 0.8, True),
+        (a_turn(0.8, "user"), 0.79, False),
+        (a_turn(0.8, "user", "Is it Leaflet?"), 0.4, True),
+        (a_turn(0.8, "user", "Hm. Is it Leaflet?"), 0.4, False),
+        (a_turn(0.8, "assistant"), 0.4, True),
+        (a_turn(0.9, "assistant"), 0.44, False),
+        (a_hit("Is it Leaflet?", id="record:q", score=0.7, metadata={"coverage": 0.8}), 0.4, True),
+        (a_hit("It is Leaflet.", id="record:s", score=0.7, metadata={"coverage": 0.8}), 0.8, False),
+    ],
+)
+def test_a_record_moves_before_a_turn_or_question_that_covers_hardly_more_of_the_query(
+    turn: Hit, covered: float, is_moved: bool
+) -> None:
+    first = first_of(turn, a_settled(covered))
+
+    assert (first.id == "record:settled") is is_moved
+    assert first.score == 0.7
+
+
+@pytest.mark.parametrize(
+    ("hit", "is_moved"),
+    [
+        (a_settled(0.4), True),
+        (a_settled(0.39), False),
+        (a_settled(0.8, source="graph"), True),
+        (a_settled(0.8, source="native"), False),
+        (a_settled(0.8, source="graph", metadata={"entityType": "relation"}), False),
+        (a_settled(0.8, metadata={"superseded_by": "x"}), False),
+        (a_settled(0.8, metadata={"trust": "tool"}), False),
+        (a_settled(0.8, metadata={"type": "question"}), False),
+    ],
+)
+def test_only_a_current_trusted_statement_moves_before_a_turn(hit: Hit, is_moved: bool) -> None:
+    turn = a_turn(0.4, "user")
+
+    assert (first_of(turn, hit) != turn) is is_moved
+
+
+def test_a_moved_record_keeps_a_score_that_is_better_than_its_new_position() -> None:
+    better = a_settled(0.8)._replace(score=0.9)
+
+    assert first_of(a_turn(0.8, "user"), better).score == 0.9
+
+
+@pytest.mark.parametrize(("chars", "is_moved"), [(400, True), (399, False)])
+def test_a_users_turn_moves_before_an_answer_only_if_answers_are_long(
+    chars: int, is_moved: bool
+) -> None:
+    answer, said = a_turn(0.8, "assistant", "a" * chars), a_turn(0.4, "user")
+
+    first = first_of(answer, said)
+
+    assert (first.text == said.text) is is_moved
+    assert first.score == 0.7
+
+
+def test_a_users_turn_does_not_move_if_it_covers_less_or_asks_or_is_nearly_as_long() -> None:
+    answer = a_turn(0.8, "assistant", "a" * 500)
+
+    assert first_of(answer, a_turn(0.39, "user")) == answer
+    assert first_of(answer, a_turn(0.8, "user", "Is it Leaflet?")) == answer
+    assert first_of(answer, a_turn(0.8, "user", "b" * 251)) == answer
+    assert first_of(answer, a_turn(0.8, "user", "b" * 250)).text == "b" * 250
+
+
+def test_statements_far_behind_the_best_hits_are_ranked_with_them_and_other_hits_are_not() -> None:
+    turns = [a_turn(0.8, "user")._replace(id=f"episode:{n}") for n in range(4)]
+    settled = [a_settled(0.8)._replace(id=f"record:{n}") for n in range(12)]
+
+    found = worth_ranking([*turns, *settled], 2)
+
+    assert found == [*turns[:2], *settled[:10]]
