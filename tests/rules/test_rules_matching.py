@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_fabric.models import Record
+from memory_fabric.models import CONFIRMED, OTHERS, QUOTATION, UNSAID, WHEN, Record
 from memory_fabric.rules import matching
-from memory_fabric.rules.bindings import bindings_of
-from memory_fabric.rules.matching import BoundRule, applying
-from memory_fabric.rules.shell import calls_in
+from memory_fabric.rules.bindings import bindings_of, required_by
+from memory_fabric.rules.matching import Applied, BoundRule, applying
+from memory_fabric.rules.shell import Call, calls_in
 
 ROOT = "/srv/app"
 
@@ -348,3 +348,209 @@ def test_a_path_rule_does_not_match_after_cd_to_an_unknown_folder() -> None:
 def test_a_path_rule_matches_files_in_dev_shm_but_no_device_file() -> None:
     assert not changes("null", "/dev/null", root="/srv/app")
     assert changes("src/**", "/dev/shm/app/src/x.py", root="/dev/shm/app")
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("git push", True),
+        ("git commit", False),
+        ("npm publish", True),
+        ("rm x", True),
+        ("rm --help", False),
+        ("make deploy", True),
+        ("make -C infra deploy-web", True),
+        ("make build", False),
+        ("make", False),
+        ("task run deploy", True),
+        ("./deploy.sh", True),
+        ("bash scripts/deploy_web.sh now", True),
+        ("bash x.sh deploy", False),
+        ("bash", False),
+        ("npm run deploy:prod", True),
+        ("npm run deployment", False),
+        ("vercel", True),
+        ("vercel --prod", True),
+        ("vercel env pull", False),
+        ("find . -delete", True),
+    ],
+)
+def test_a_call_is_final_if_it_pushes_publishes_deploys_or_deletes(
+    line: str, *, expected: bool
+) -> None:
+    assert matching.is_final(Call(tuple(line.split()), ROOT), (ROOT,)) is expected
+
+
+@pytest.mark.parametrize(
+    ("wanted", "line", "expected"),
+    [
+        ("git commit -n", "git commit --no-verify", True),
+        ("git branch -D", "git branch -d -f x", True),
+        ("git branch -D", "git branch -d x", False),
+        ("git push -d", "git push origin :x", True),
+        ("git push -d", "git push origin +x", False),
+        ("git push -f", "git push origin +x", True),
+        ("git push -f", "git push --mirror", True),
+        ("git pull -f", "git pull origin +x", False),
+        ("rm -rf", "rm -R --force x", True),
+        ("x --level=1", "x --level=2", True),
+        ("x --level=1", "x", False),
+        ("x -- -f", "x -- -f", True),
+        ("x -- -f", "x -f", False),
+        ("x -", "x -f", False),
+        ("git push origin main", "git push origin HEAD:main", True),
+        ("git push origin main", "git push origin refs/heads/main", True),
+        ("git push origin main", "git push main", False),
+        ("make a b", "make b c a", True),
+        ("x a b", "x b a", False),
+        ("x a", "x --opt v a", True),
+        ("x a", "x --opt=v a", True),
+        ("git log a", "git log --opt v a", False),
+        ("x a", "x ./a", True),
+        ("x a", "x b/../a", True),
+        ("x a", "x a/", True),
+        ("x a", "x a/b", False),
+        ("rm x/a", "rm x", True),
+        ("x*", "xyz", True),
+        ("x*", "yxz", False),
+        ("deploy.sh", "/opt/deploy.sh", True),
+        ("deploy", "/opt/deploy", False),
+        ("deploy", "./deploy", True),
+        ("bin/run", "sh -x bin/run", True),
+        ("bin/run", "sh", False),
+    ],
+)
+def test_a_command_is_run_with_equivalent_options_and_arguments(
+    wanted: str, line: str, *, expected: bool
+) -> None:
+    call = Call(tuple(line.split()), ROOT)
+
+    assert matching.is_command(tuple(wanted.split()), call, (ROOT,)) is expected
+
+
+def test_the_part_of_a_call_that_matches_is_named_and_may_be_final() -> None:
+    [path], [push] = bindings_of("src/**"), bindings_of("git push")
+
+    def matched(line: str, when: str = "src/**") -> tuple[str, bool]:
+        binding = path if when == "src/**" else push
+        return matching.matched(binding, matching.of_command(line, ROOT), (ROOT,))
+
+    assert matched("rm -r src/a") == (f"{ROOT}/src/a", True)
+    assert matched("touch src/a") == (f"{ROOT}/src/a", False)
+    assert matched("touch lib/a") == ("", False)
+    assert matched("rm lib/a; touch src/a") == (f"{ROOT}/src/a", True)
+    assert matched("ls && git push -u", "git push") == ("git push -u", True)
+
+
+def test_the_files_of_an_edit_are_read_from_the_argument_of_its_tool() -> None:
+    def of(tool: str, **arguments: object) -> tuple[str, ...]:
+        return matching.action_of(tool, arguments, ROOT).paths
+
+    assert of("Edit", file_path="a") == of("Write", file_path="./a") == (f"{ROOT}/a",)
+    assert of("NotebookEdit", notebook_path="a") == (f"{ROOT}/a",)
+    assert of("NotebookEdit", file_path="a") == of("Read", file_path="a") == ()
+    assert of("Edit", file_paths=["b", "a", "b", 3]) == (f"{ROOT}/b", f"{ROOT}/a")
+    assert of("Read", file_paths=["a"]) == of("Edit", file_path=3) == ()
+    assert matching.action_of("Bash", {"command": ["ls"]}, ROOT) == matching.Action()
+    assert matching.action_of("Bash", {"command": "ls"}, ROOT).calls[0].words == ("ls",)
+
+
+def test_a_rule_applies_by_its_first_binding_that_matches() -> None:
+    rules = [
+        BoundRule(Record("constraint", what), bindings_of(when), required_by(when))
+        for what, when in (("one", "npm run zap, git push, first lint"), ("two", "commit"))
+    ]
+
+    [applied] = applying(rules, matching.of_command("git push; npm run zap", ROOT), (ROOT,))
+
+    assert (applied.record.what, applied.binding.text) == ("one", "npm run zap")
+    assert applied.part == "npm run zap"
+    assert [binding.text for binding in applied.first] == ["lint"]
+
+
+def test_required_commands_that_the_user_did_not_type_count_only_once_confirmed() -> None:
+    evidence = {WHEN: "git push, first `pytest`, lint", UNSAID: ["pytest"]}
+    rule = Record("constraint", "Test first", evidence=evidence)
+
+    unsaid = matching.bound(rule)
+    confirmed = matching.bound(rule._replace(evidence={**evidence, CONFIRMED: "2026-03-01"}))
+
+    assert [binding.text for binding in unsaid.bindings] == ["push"]
+    assert [binding.text for binding in unsaid.first] == ["lint"]
+    assert [binding.text for binding in confirmed.first] == ["pytest", "lint"]
+    assert matching.bound(Record("constraint", "x")).bindings == ()
+
+
+class TestTexts:
+    [PUSH] = bindings_of("git push")
+    RULE = Record(
+        "constraint",
+        "Pushes are reviewed",
+        why="the team asked",
+        id="0" * 24 + "12345678",
+        trust="user",
+        created_at="2026-03-01T12:00:00.000Z",
+    )
+
+    def applied(self, **fields: object) -> Applied:
+        first = required_by("push, first `pytest`") if fields.pop("gated", False) else ()
+        missing = str(fields.pop("missing", ""))
+        record = self.RULE._replace(**fields)  # type: ignore[arg-type]
+        return Applied(record, self.PUSH, "git push", first=first, missing=missing)
+
+    def test_a_rule_is_one_line_with_its_source_date_and_binding(self) -> None:
+        line = matching.rule_line(self.applied(gated=True, valid_from="2026-02-01T00:00:00.000Z"))
+
+        assert line.startswith("- [12345678] Pushes are reviewed")
+        assert line.endswith("(rule of the user, 2026-02-01; bound to: push, first `pytest`)")
+        assert "the team asked" in line and "\n" not in line
+
+    def test_a_rule_without_a_later_date_is_dated_by_its_creation(self) -> None:
+        line = matching.rule_line(self.applied(trust="assistant"))
+
+        assert line.endswith("(rule noted by the assistant, 2026-03-01; bound to: push)")
+
+    def test_a_long_rule_is_cut_but_never_the_users_words(self) -> None:
+        words = "never push on a friday " * 40
+        long = matching.rule_line(self.applied(what=words))
+        quoted = matching.rule_line(
+            self.applied(what="No pushes", evidence={QUOTATION: words.strip()})
+        )
+
+        assert len(long) < matching.MAX_TEXT_CHARS + 100 and "…" in long
+        assert words.strip() in quoted and "No pushes" in quoted
+
+    def test_another_persons_words_are_quoted_with_the_name(self) -> None:
+        line = matching.rule_line(
+            self.applied(
+                source=OTHERS, trust="foreign", author="ben", evidence={QUOTATION: "never push"}
+            )
+        )
+
+        assert "“never push" in line and "(rule of ben, for the team, 2026-03-01;" in line
+
+    def test_a_refusal_tells_when_the_call_passes(self) -> None:
+        plain, gated = self.applied(), self.applied(missing="test comes first")
+
+        once, until = matching.reason_once([plain]), matching.reason_once([plain, gated, gated])
+        denied, barred = matching.reason_denied([plain]), matching.reason_denied([gated])
+
+        assert once.startswith(matching.HELD_BACK) and until.startswith(matching.HELD_BACK)
+        assert "Made again in this session, it passes." in once
+        assert "once that has passed" in until and "Made again" not in until
+        assert until.count("test comes first") == 1 and until.count("- [12345678]") == 3
+        assert "`lift 12345678`" in denied and "each time" in denied
+        assert "test comes first" in barred and "until then" in barred
+
+    def test_a_question_separates_own_rules_from_those_of_the_team(self) -> None:
+        own = self.applied(missing="test comes first")
+        theirs = self.applied(source=OTHERS, author="ben", id="0" * 24 + "87654321")
+
+        both = matching.question([theirs, own])
+
+        assert both == f"{matching.question([own])}\n{matching.question([theirs])}"
+        assert "`tell 12345678`" in both and "`lift 12345678`" in both
+        assert "`forget 87654321`" in both and "87654321`" not in matching.question([own])
+        assert "ben asks everybody in your team" in both
+        assert "test comes first" in matching.question([own])
+        assert matching.context_block([own, theirs]).count("\n- [") == 2

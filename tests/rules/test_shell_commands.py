@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_fabric.rules.commands import RUNNERS, Command, command_in, covers
+from memory_fabric.rules.commands import (
+    MAX_READ_CHARS,
+    RUNNERS,
+    Command,
+    command_in,
+    covers,
+    is_silent,
+    share_target,
+)
 
 
 def meant(line: str, place: str = "/shop") -> Command:
@@ -137,6 +145,107 @@ def test_a_failed_npm_test_is_resolved_by_a_passing_equivalent_command(again: st
     assert covers(meant(again), meant("npm test -- cart"))
     assert not covers(meant(f"{again} cart"), meant("npm test"))
     assert not covers(meant(again), meant("pytest"))
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "place"),
+    [
+        ("cd api && pytest -q", "pytest -q", "/shop/api"),
+        ("cd 'my api' && pytest", "pytest", "/shop/my api"),
+        ("cd /api; cd v2; export A=1; pytest", "pytest", "/api/v2"),
+        ("export A=1", "export A=1", "/shop"),
+        ("cd - && pytest", "cd - && pytest", "/shop"),
+        ("cd $X && pytest", "cd $X && pytest", "/shop"),
+        ("cd a b && pytest", "cd a b && pytest", "/shop"),
+        ("cd api || pytest", "cd api || pytest", "/shop"),
+        ("make && pytest -q", "make && pytest -q", "/shop"),
+        ("pytest; make", "pytest ; make", "/shop"),
+        ("make\npytest", "make ; pytest", "/shop"),
+        ("pytest && echo ok && echo fine", "pytest", "/shop"),
+        ("pytest | sort | uniq", "pytest", "/shop"),
+        ("pytest && tail -1 x", "pytest && tail -1 x", "/shop"),
+        ("pytest | echo", "pytest | echo", "/shop"),
+        ("pytest;", "pytest", "/shop"),
+        ("nice -n 5", "nice -n 5", "/shop"),
+    ],
+)
+def test_a_command_is_shown_without_changes_of_folder_before_it_and_filters_behind_it(
+    line: str, text: str, place: str
+) -> None:
+    command = meant(line)
+
+    assert (command.text, command.place) == (text, place)
+
+
+def test_only_options_of_runners_that_change_the_output_are_left_out_of_comparisons() -> None:
+    assert meant("pytest -x -k one -vv").words == ("pytest", "-k", "one")
+    assert meant("pytest --lf -q").words == ("pytest", "--lf", "-q")
+    assert meant("make -s all").words == ("make", "-s", "all")
+    assert meant("make && pytest -q").words == ("make", "&&", "pytest", "-q")
+
+
+def test_a_line_is_read_up_to_a_length() -> None:
+    longest = "make " + "x" * (MAX_READ_CHARS - 5)
+
+    assert meant(longest).text == longest
+    assert command_in(f"{longest}x") is None
+
+
+@pytest.mark.parametrize("line", ["git", "A=1 git log", "A=1 > f", "pytest && git status"])
+def test_a_git_command_without_effect_or_a_bare_assignment_is_a_probe(line: str) -> None:
+    assert meant(line).probes
+
+
+@pytest.mark.parametrize("line", ["git push", "pytest", "pytest && make", "A=ls make"])
+def test_a_command_with_an_effect_is_no_probe(line: str) -> None:
+    assert not meant(line).probes
+
+
+@pytest.mark.parametrize(
+    ("passed", "failed", "expected"),
+    [
+        ("pytest", "tox -e py", True),
+        ("ruff check .", "ruff check src", True),
+        ("mypy .", "mypy src", True),
+        ("mypy .", "ruff check src", False),
+        ("mypy src", "mypy src/a.py", False),
+        ("pytest", "mypy", False),
+    ],
+)
+def test_a_whole_check_covers_its_parts_and_the_same_check_by_another_name(
+    passed: str, failed: str, *, expected: bool
+) -> None:
+    assert covers(meant(passed), meant(failed)) is expected
+
+
+@pytest.mark.parametrize(
+    ("passed", "failed", "expected"),
+    [
+        ("npm run build", "npx tsc", True),
+        ("npm run test:unit", "pytest", True),
+        ("npm run build", "pytest", False),
+        ("pytest", "curl a", False),
+        ("curl a", "pytest", False),
+        ("cd api && pytest", "pytest", False),
+        ("curl a", "curl b", True),
+        ("curl a", "wget a", False),
+        ("python a.py", "python a.py -v", True),
+        ("python a.py", "python b.py", False),
+        ("python -v a.py", "python -v b.py", False),
+        ("curl a b c test", "curl x", True),
+        ("curl a b test", "curl x", False),
+    ],
+)
+def test_commands_of_the_same_kind_of_work_or_program_share_their_target(
+    passed: str, failed: str, *, expected: bool
+) -> None:
+    assert share_target(meant(passed), meant(failed)) is expected
+
+
+def test_a_build_or_a_lint_may_print_nothing() -> None:
+    lines = {"npm run build": True, "ruff check src": True, "pytest": False, "curl a": False}
+
+    assert {line: is_silent(meant(line)) for line in lines} == lines
 
 
 @given(st.text(alphabet="ab |&;<>'\"\\\n$()-/ .=2", max_size=60))
