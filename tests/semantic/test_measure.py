@@ -55,3 +55,12 @@ def test_the_lock_file_pins_every_package_of_the_semantic_extra() -> None:
     pinned = {line.partition("==")[0] for line in lock.splitlines() if "==" in line[:40]}
     assert {name.replace("==", ">=").partition(">=")[0] for name in named} == pinned
     assert {name.replace("-", "_") for name in pinned} == set(measure.PACKAGES)
+
+
+def test_turns_without_a_stored_vector_are_not_measured(tmp_path: Path) -> None:
+    measure = measure_for(settings(tmp_path))
+    assert measure is not None
+    turn = Hit(id="episode:1", text="a red car", source="episodes")
+    fact = Hit(id="record:1", text="a red car", source="records")
+
+    assert list(measure.similarities((), "a vehicle", [turn, fact])) == ["record:1"]

@@ -179,3 +179,19 @@ def test_a_record_is_embedded_together_with_its_reason() -> None:
     )
 
     assert text_of(hit) == "Use Redis it is fast"
+
+
+def test_a_record_without_a_reason_is_embedded_by_its_text_alone() -> None:
+    hit = Hit(id="record:1", text="Use Redis", source="records")
+
+    assert text_of(hit) == text_of(hit.marked({"why": None})) == "Use Redis"
+
+
+def test_the_model_gives_the_similarities_that_its_makers_publish() -> None:
+    """Those of the example of https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2."""
+    texts = ["That is a happy dog", "That is a very happy person", "Today is a sunny day"]
+    question, *vectors = extra.model().encode(["That is a happy person", *texts])
+
+    assert [float(question @ vector) for vector in vectors] == pytest.approx(
+        [0.695, 0.943, 0.257], abs=0.002
+    )

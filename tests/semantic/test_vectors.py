@@ -10,12 +10,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from memory_fabric.models import CANDIDATE_FROM, Provenance
+from memory_fabric.models import CANDIDATE_FROM, Hit, Provenance
 from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.semantic import vectors
 from memory_fabric.semantic.measure import measure_for
+from memory_fabric.semantic.model import DIMENSIONS, NAME
 from memory_fabric.semantic.vectors import embed_all
 from memory_fabric.setup import extras, packages
 from memory_fabric.store.forget import purge, purge_steps
@@ -255,3 +257,122 @@ def test_a_record_whose_text_changed_needs_embedding_again(memory: Memory) -> No
         c.execute(f"UPDATE records SET what = 'Ann sees Dr. Weiss' WHERE seq = ({oldest})")
 
     assert is_due(memory)
+
+
+def a_vector(*values: float) -> Any:
+    """A vector whose first numbers are these."""
+    vector = np.zeros(DIMENSIONS, dtype=np.float32)
+    vector[: len(values)] = values
+    return vector
+
+
+def put(memory: Memory, *rows: tuple[str, int, Any], model: str = NAME) -> None:
+    with memory.session_database().transaction() as c:
+        for kind, row, vector in rows:
+            c.execute(
+                "INSERT INTO vectors (kind, row, model, vector) VALUES (?, ?, ?, ?)",
+                (kind, row, model, vectors.packed(vector[None])[0]),
+            )
+
+
+EAST = a_vector(1.0)
+MANY = {"records": 9, "observations": 9, "episodes": 9}
+
+
+def test_the_nearest_rows_of_each_kind_are_found_in_their_order(memory: Memory) -> None:
+    put(
+        memory,
+        ("records", 11, a_vector(1.0, 1.0)),
+        ("records", 12, EAST),
+        ("records", 13, a_vector(1.0, 3.0)),
+        ("records", 14, a_vector(0.0, 1.0)),
+        ("observations", 15, a_vector(2.0, 1.0)),
+    )
+    matrix = vectors.Matrix()
+    matrix.refresh(memory.session_database())
+
+    every = matrix.nearest(EAST, MANY, 0.25)
+    two = matrix.nearest(EAST, {"records": 2}, 0.25)
+    same = matrix.nearest(EAST, MANY, 1.0)
+
+    assert [row for _, row in every] == [12, 15, 11, 13]
+    assert every[1][0] == "observations"
+    assert two == [("records", 12), ("records", 11)]
+    assert same == [("records", 12)]
+
+
+def test_rows_added_or_deleted_later_are_noticed_and_those_of_another_model_ignored(
+    memory: Memory,
+) -> None:
+    database, matrix = memory.session_database(), vectors.Matrix()
+    matrix.refresh(database)
+    empty = matrix.nearest(EAST, MANY, 0.25)
+    put(memory, ("records", 11, EAST), ("records", 12, EAST))
+    put(memory, ("records", 13, EAST), model="another")
+    matrix.refresh(database)
+    two = matrix.nearest(EAST, MANY, 0.25)
+    put(memory, ("records", 14, EAST))
+    matrix.refresh(database)
+    three = matrix.nearest(EAST, MANY, 0.25)
+    with database.transaction() as c:
+        c.execute("DELETE FROM vectors WHERE row = 11")
+    matrix.refresh(database)
+
+    assert empty == []
+    assert [row for _, row in two] == [11, 12]
+    assert [row for _, row in three] == [11, 12, 14]
+    assert [row for _, row in matrix.nearest(EAST, MANY, 0.25)] == [12, 14]
+
+
+def test_similarities_are_measured_from_the_middle_of_the_found_vectors() -> None:
+    found = vectors.similarities(EAST, {"a": EAST, "b": a_vector(0.0, 1.0), "c": -EAST})
+
+    assert list(found) == ["a", "b", "c"]
+    assert found["a"] == 1.0
+    # The mean is (0, 1/13), as ten zero vectors belong to it.
+    assert found["b"] == round(-1 / 13 / math.sqrt(1 + 1 / 169), 4)
+    assert found["c"] == round((-1 + 1 / 169) / (1 + 1 / 169), 4)
+    assert vectors.similarities(EAST, {}) == {}
+
+
+def test_stored_vectors_of_hits_are_looked_up_in_their_own_database(memory: Memory) -> None:
+    embed(memory)
+    record = memory.find_records("what = ?", (DENTIST,))[0]
+    hit = Hit(f"record:{record.id}", DENTIST, "records", metadata={"store": "project"})
+    others = [
+        hit._replace(metadata={"store": "user"}),
+        hit._replace(id="record:unknown"),
+        hit._replace(id="graph:Ann#x"),
+        hit._replace(id="graph:Ann"),
+        hit._replace(id="episode:unknown"),
+    ]
+
+    found = vectors.stored(memory.databases(), [hit, *others])
+
+    assert list(found) == [hit.id]
+    assert found[hit.id] @ extra.model().encode([DENTIST])[0] > 0.999
+    assert len(vectors.stored(memory.databases(), others)) == 0
+
+
+def test_no_row_is_embedded_after_the_given_time(memory: Memory) -> None:
+    assert embed_all(memory, extra.model(), give_up_s=-math.inf) == 0
+    assert stored(memory) == []
+
+
+def test_vectors_of_another_model_are_replaced(memory: Memory) -> None:
+    put(memory, ("records", 1, EAST), model="another")
+
+    assert embed(memory) == 4
+    [database] = memory.databases()
+    assert database.rows("SELECT DISTINCT model FROM vectors") == [(NAME,)]
+
+
+def test_the_lock_for_embedding_tells_when_it_was_last_taken(memory: Memory) -> None:
+    with vectors.lock(memory.settings):
+        pass
+    path = Path(memory.settings.home) / extras.LOCK
+    os.utime(path, (0, 0))
+
+    vectors.lock(memory.settings)
+
+    assert path.stat().st_mtime > 0
