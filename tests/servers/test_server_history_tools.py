@@ -8,9 +8,14 @@ from typing import Any
 
 from mcp.client.client import Client
 
+from memory_fabric import models
+from memory_fabric.models import Entity
 from memory_fabric.servers.mcp import memory_tools
+from memory_fabric.store.conversations import sessions
+from memory_fabric.store.history import changes
+from memory_fabric.store.history.undo import undo
 from servers.mcp_clients import connected, run, texts
-from store.support import TOOL, World, database
+from store.support import TOOL, USER, World, create, database, decision, pagination, relation
 
 CODE = re.compile(r'confirm "([0-9a-f]{8})"')
 
@@ -177,3 +182,101 @@ def test_forget_deletes_a_conversation_turn_by_its_id(tmp_path: Path) -> None:
     assert "turn 0000beef of 2026-01-15, said by the user: The port is 8080." in preview
     assert done.texts[0].endswith("a turn cannot be restored.")
     assert database(memory).rows("SELECT * FROM episodes") == []
+
+
+def test_history_of_a_record_says_who_said_it_what_replaced_it_and_who_received_it(
+    tmp_path: Path,
+) -> None:
+    memory = World(tmp_path).memory()
+    old = memory.remember(pagination(), USER._replace(at="2026-01-15T10:00:00.000Z"))
+    assert old is not None
+    memory.remember(pagination(), USER._replace(session="s2"))
+    new = memory.remember(decision("Use keyset pagination"), USER, [old.id])
+    assert new is not None
+    about = [f"record:{old.id}"]
+    for number in range(7):
+        agent = "a1" if number == 6 else ""
+        at = f"2026-02-{10 + number}T10:00:00.000Z"
+        sessions.record_injections(database(memory), f"r{number}", agent, about, "prompt", at)
+
+    told = memory_tools.history(memory, {"name": old.id}, TOOL).texts[0].splitlines()
+    last = memory_tools.history(memory, {"name": old.id, "limit": 1}, TOOL).texts[0].splitlines()
+    newer = memory_tools.history(memory, {"name": new.id}, TOOL).texts[0].splitlines()
+
+    assert told[:6] == [
+        f"decision {old.id[-8:]}: {old.what}",
+        "reason: offsets are slow",
+        "said by user through prompt in session s1 on 2026-01-15, confidence 0.85",
+        "seen in 2 sessions",
+        "lies in graph",
+        f"superseded by {new.id[-8:]}",
+    ]
+    given = [line for line in told if line.startswith("given ")]
+    assert given == [
+        "given to session r6, agent a1, by prompt on 2026-02-16",
+        *(f"given to session r{n} by prompt on 2026-02-{10 + n}" for n in (5, 4, 3, 2)),
+        "given 2 more times",
+    ]
+    assert len([line for line in told if line.startswith("* ")]) == 3
+    assert len([line for line in last if line.startswith("* ")]) == 1
+    assert not [line for line in newer if line.startswith(("reason", "seen", "superseded"))]
+
+
+def test_history_of_an_entity_names_its_aliases_and_the_member_who_said_something(
+    tmp_path: Path,
+) -> None:
+    memory = World(tmp_path).memory()
+    create(memory, entity("Redis", "caches"))
+    memory.write("alias", {"entity": "Redis", "aliases": ["the cache"]}, TOOL, store="project")
+    foreign = {"trust": "foreign", "author": "ann <b>", "source": "", "session": ""}
+
+    told = memory_tools.history(memory, {"name": "the cache"}, TOOL).texts[0].splitlines()
+
+    assert told[0] == "entity Redis (component), also called the cache"
+    assert told[1].startswith("- caches (said by tool through mcp in session s1 on ")
+    assert all(line.startswith("* ") for line in told[2:])
+    by = memory_tools._by
+    assert by(foreign, "") == "ann <b>, as claimed, unverified,"
+    shared = {**foreign, "origin": models.SHARED_LOG}
+    assert by(shared, "2026-01-15T10:00") == "ann <b>, unverified, on 2026-01-15"
+    assert by({**foreign, "author": ""}, "") == "foreign"
+    assert by({}, "") == "unknown"
+
+
+def test_a_change_that_was_undone_is_marked_in_the_history(tmp_path: Path) -> None:
+    memory = World(tmp_path).memory()
+    create(memory, entity("Redis", "caches"))
+    create(memory, entity("Redis", "is old"))
+    undo(memory, changes.read_all(memory, limit=1), USER)
+
+    told = memory_tools.history(memory, {"name": "Redis"}, TOOL).texts[0].splitlines()
+
+    lines = [line for line in told if line.startswith("* ")]
+    assert [line.endswith(", undone)") for line in lines] == [False, True, False]
+
+
+def test_the_preview_of_forget_lists_each_kind_of_match_and_what_stays(tmp_path: Path) -> None:
+    memory = World(tmp_path).memory()
+    alone = memory.remember(decision("Redis is quick", entities=(Entity("Redis", "tool"),)), USER)
+    both = (Entity("Redis", "tool"), Entity("api", "component"))
+    stays = memory.remember(decision("The api needs Redis", entities=both), USER)
+    assert alone is not None and stays is not None
+    create(memory, entity("Redis", "caches", "is old"))
+    memory.write("create_relations", {"relations": [relation("api", "uses", "Redis")]}, TOOL)
+
+    preview = memory_tools.forget(memory, {"what": "Redis"}, TOOL).texts[0]
+    by_words = memory_tools.forget(memory, {"what": "caches"}, TOOL).texts[0]
+    code = CODE.search(preview)
+    assert code is not None
+    done = memory_tools.forget(memory, {"what": "Redis", "confirm": code[1]}, TOOL)
+
+    lines = preview.splitlines()
+    assert lines[0].startswith(f"- decision {alone.id[-8:]} of 20") and "is quick" in lines[0]
+    assert "- entity Redis (tool) with 2 observations of its own and 1 relations" in lines
+    assert lines[-2] == (
+        f"- stays, since it is also about others: decision {stays.id[-8:]}: The api needs Redis"
+    )
+    assert "- observation of Redis: caches" in by_words.splitlines()
+    assert done.changed and done.texts[0].startswith("Forgotten: ")
+    assert done.texts[0].endswith("memory-fabric undo restores it.")
+    assert [record.id for record in memory.find_records("1")] == [stays.id]

@@ -318,11 +318,31 @@ def test_the_current_folder_is_not_the_project_if_its_database_was_deleted(
     monkeypatch.chdir(world.project)
     folder = WorkingFolder(world.settings(CLAUDE_PROJECT_DIR=""))
     assert folder.begun()
+    assert folder.settings().project_dir == str(world.project)
 
     (database,) = world.home.glob("projects/*/graph.db")
     database.unlink()
 
     assert not folder.begun()
+    assert folder.settings().project_dir == ""
+
+
+def test_the_current_folder_is_not_the_project_if_settings_name_a_project_or_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(tmp_path)
+    memory = world.memory()
+    create(memory, entity_of_memory("api"), store="project")
+    memory.close()
+    monkeypatch.chdir(world.project)
+
+    for stated in (
+        {"CLAUDE_PROJECT_DIR": str(tmp_path)},
+        {"CLAUDE_PROJECT_DIR": "", "MEMORY_FILE_PATH": str(tmp_path / "graph.jsonl")},
+    ):
+        settings = world.settings(**stated)
+        folder = WorkingFolder(settings)
+        assert (folder.begun(), folder.settings()) == (False, settings)
 
 
 def test_modules_that_only_tool_calls_need_are_not_imported_at_start(tmp_path: Path) -> None:

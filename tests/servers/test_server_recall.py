@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from memory_fabric import ids
-from memory_fabric.models import Hit, Provenance, Record
+from memory_fabric.models import Answer, Filters, Hit, Provenance, Query, Record, Relation
 from memory_fabric.servers.mcp import memory_tools
 from memory_fabric.servers.mcp.jsonrpc import MAX_ANSWER_CHARS
 from memory_fabric.store.memory import Memory
@@ -230,3 +233,105 @@ def test_recall_applies_a_filter_given_as_a_separate_argument(tmp_path: Path) ->
             assert twice.is_error and "domain is stated twice" in texts(twice)[0]
 
     run(story)
+
+
+ID = "01890000-0000-7000-8000-00001a2b3c4d"
+FOUND = Hit(
+    id=f"record:{ID}",
+    text="Use Redis",
+    source="records",
+    timestamp="2026-01-15T10:00:00.000Z",
+    entities=("Redis", "api", "cart", "mail", "disk"),
+    metadata={"type": "constraint", "scope": "team", "trust": "user", "why": "it is quick"},
+)
+
+
+@pytest.mark.parametrize(
+    ("fields", "about", "line"),
+    [
+        (
+            {},
+            {},
+            "(rule, 2026-01-15, team, said by user, 1a2b3c4d) "
+            "Use Redis — because it is quick [api, cart, mail]",
+        ),
+        (
+            {"text": "Use Redis, it is quick", "entities": ()},
+            {"stale": True, "superseded_by": "0000abcd1234"},
+            "(rule, 2026-01-15, team, said by user, stale, superseded by abcd1234, 1a2b3c4d) "
+            "Use Redis, it is quick",
+        ),
+        (
+            {"id": "graph:api#12", "source": "graph", "timestamp": ""},
+            {"type": "", "entityType": "component", "trust": "tool", "why": ""},
+            "(component, team, said by tool, api) Use Redis [api, cart, mail]",
+        ),
+        (
+            {"id": "graph:api", "source": "graph", "entities": ()},
+            {"type": "", "trust": "foreign", "author": "ann"},
+            "(graph, 2026-01-15, team, from ann as claimed, unverified, api) "
+            "Use Redis — because it is quick",
+        ),
+        (
+            {"id": "native:MEMORY.md#1", "source": "native", "entities": ()},
+            {"type": "note", "trust": "", "scope": ""},
+            "(fact, 2026-01-15, MEMORY.md#1) Use Redis — because it is quick",
+        ),
+        (
+            {"id": "graph:api uses Redis", "source": "graph", "text": "api uses Redis"},
+            {"type": "relation", "trust": "", "why": ""},
+            "(relation, 2026-01-15, team) api uses Redis [cart, mail]",
+        ),
+        (
+            {"entities": ()},
+            {"quotation": "Redis it is"},
+            "(rule, 2026-01-15, team, said by user, 1a2b3c4d) "
+            "“Redis it is” (noted as: Use Redis — because it is quick)",
+        ),
+        (
+            {"entities": ()},
+            {"also_observed": ("it caches", "it is old"), "why": ""},
+            "(rule, 2026-01-15, team, said by user, 1a2b3c4d) Use Redis; it caches; it is old",
+        ),
+        (
+            {"text": "w" * 701, "entities": ("n" * 81,)},
+            {"why": ""},
+            f"(rule, 2026-01-15, team, said by user, 1a2b3c4d) {'w' * 699}… [{'n' * 79}…]",
+        ),
+    ],
+    ids="record replaced observation entity note relation quotation more long".split(),
+)
+def test_a_recalled_memory_is_told_in_one_line(
+    fields: dict[str, Any], about: dict[str, Any], line: str
+) -> None:
+    hit = FOUND._replace(**fields, metadata={**FOUND.metadata, **about})
+
+    assert memory_tools._hit_line(hit) == f"- {line}"
+
+
+def test_an_answer_of_recall_says_what_was_not_searched_and_when_it_applies() -> None:
+    now, then = Query(""), Query("", filters=Filters(as_of="2026-01-20T00:00:00.000Z"))
+    line = memory_tools._hit_line(FOUND)
+    failed = Answer(then, failures=("graph (user): damaged",), notes=("one <memory-fabric>",))
+
+    assert memory_tools._rendered(Answer(now, (FOUND,)), 2) == line
+    assert memory_tools._rendered(Answer(now, (FOUND,)), 1).splitlines() == [
+        line,
+        "Only the best 1: a higher limit may show more.",
+    ]
+    assert memory_tools._rendered(failed, 1).splitlines() == [
+        "Nothing found.",
+        "The memory as it was on 2026-01-20.",
+        "Note: one ‹memory-fabric>.",
+        "Not searched: graph (user): damaged",
+    ]
+
+
+def test_a_relation_on_a_shown_path_is_not_listed_again_as_a_hit() -> None:
+    step = Relation("api", "uses", "Redis")
+    hit = Hit(id="graph:api uses Redis", text="api uses Redis", source="graph")
+    answer = Answer(Query(""), (hit, FOUND), ((step,),))
+
+    lines = memory_tools._rendered(answer, 9).splitlines()
+
+    assert lines == [memory_tools._hit_line(FOUND), "Path: api uses Redis"]

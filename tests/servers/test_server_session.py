@@ -18,7 +18,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter, methods, version
 from pydantic import ValidationError
 
-from memory_fabric.servers.mcp import protocol
+from memory_fabric.servers.mcp import protocol, stdio_server
 from memory_fabric.servers.mcp.jsonrpc import INVALID_PARAMS, Fault
 from memory_fabric.servers.mcp.sdk_server import MemoryServer
 from memory_fabric.servers.mcp.session import HANDSHAKE, MODERN, Session
@@ -303,6 +303,78 @@ def _no_memory() -> Memory:
 NOWHERE = StoreThread(_no_memory)
 
 
+@pytest.mark.parametrize(
+    ("message", "id_", "reason"),
+    [
+        ({"id": 1, "method": "ping"}, 1, "jsonrpc is not 2.0"),
+        ({"jsonrpc": "1.0", "id": "a", "method": "ping"}, "a", "jsonrpc is not 2.0"),
+        ({"jsonrpc": "2.0", "id": None, "method": "ping"}, None, "an id is a text or a number"),
+        ({"jsonrpc": "2.0", "id": True, "method": "ping"}, None, "an id is a text or a number"),
+        ({"jsonrpc": "2.0", "id": [1], "method": "ping"}, None, "an id is a text or a number"),
+        (
+            {"jsonrpc": "2.0", "id": float("inf"), "method": "ping"},
+            None,
+            "an id is a text or a number",
+        ),
+        ({"jsonrpc": "2.0", "id": 1}, 1, "a method is a text"),
+        ({"jsonrpc": "2.0", "id": 1, "method": 3, "result": {}}, 1, "a method is a text"),
+        ({"jsonrpc": "2.0", "id": 1, "method": "ping", "params": []}, 1, "params are an object"),
+        (7, None, "a message is an object"),
+    ],
+)
+def test_the_error_for_an_invalid_message_has_its_id_and_the_reason(
+    message: Any, id_: Any, reason: str
+) -> None:
+    session, said = alone()
+
+    session.take(json.dumps(message).encode())
+
+    about = {"code": -32600, "message": "Invalid Request", "data": reason}
+    assert [json.loads(line) for line in said] == [{"jsonrpc": "2.0", "id": id_, "error": about}]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"",
+        b" \t\r",
+        b'{"jsonrpc": "2.0", "id": 1, "result": {}}',
+        b'{"jsonrpc": "2.0", "id": 1, "error": {}}',
+        b'{"jsonrpc": "2.0", "method": "notifications/initialized"}',
+        b'{"jsonrpc": "2.0", "method": "ping"}',
+        b'{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}',
+    ],
+)
+def test_blank_lines_responses_and_notifications_get_no_answer(line: bytes) -> None:
+    session, said = alone()
+
+    session.take(line)
+
+    assert said == []
+
+
+def test_a_request_with_null_parameters_is_answered() -> None:
+    session, said = alone()
+
+    session.take(b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": null}')
+
+    assert json.loads(said[0])["result"] == {}
+
+
+def test_only_ping_and_the_handshake_are_answered_before_the_handshake() -> None:
+    session, said = alone()
+
+    for method in ("tools/list", "ping"):
+        line = {"jsonrpc": "2.0", "id": method, "method": method}
+        session.take(json.dumps(line).encode())
+    session.take(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}')
+    session.take(b'{"jsonrpc": "2.0", "id": 1, "method": "resources/templates/list"}')
+
+    refused, pong, listed = map(json.loads, said)
+    assert refused["error"]["data"] == "initialize comes first"
+    assert pong["result"] == {} and listed["result"] == {"resourceTemplates": []}
+
+
 def test_a_batch_of_requests_is_refused(tmp_path: Path) -> None:
     ours = Ours(tmp_path / "home")
 
@@ -334,6 +406,84 @@ def test_a_cancelled_request_that_was_still_waiting_is_neither_run_nor_answered(
     assert (second["id"], read["id"]) == (2, 3)
     names = [entity["name"] for entity in read["result"]["structuredContent"]["entities"]]
     assert names == ["e2"]
+
+
+def test_a_client_that_subscribes_twice_is_notified_once_and_after_unsubscribing_not_at_all(
+    tmp_path: Path,
+) -> None:
+    ours = Ours(tmp_path / "home")
+    ours.take({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": greeting()[1]})
+    more = {"entities": [{"name": "db", "entityType": "t", "observations": ["y"]}]}
+    other, tool = {"uri": "memory://else"}, "create_entities"
+    asked = [
+        *[("resources/subscribe", GRAPH), ("resources/subscribe", GRAPH)],
+        *[("resources/unsubscribe", other), call(tool, API), call("read_graph", {})],
+        *[("resources/unsubscribe", GRAPH), ("resources/subscribe", other), call(tool, more)],
+    ]
+    for number, (method, params) in enumerate(asked, 1):
+        ours.take({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+
+    said = ours.end()
+
+    update = {"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": GRAPH}
+    assert [one.get("id") for one in said] == [0, 1, 2, 3, None, 4, 5, 6, 7, 8]
+    assert said[4] == update
+
+
+def test_only_subscribers_of_the_graph_are_notified_by_the_id_of_their_subscription(
+    tmp_path: Path,
+) -> None:
+    ours = Ours(tmp_path / "home")
+    for id_, wanted in (
+        ("a", {"resourceSubscriptions": [protocol.GRAPH_URI], "promptsListChanged": False}),
+        ("b", {"resourceSubscriptions": ["memory://else"], "toolsListChanged": True}),
+    ):
+        params = {"_meta": ENVELOPE, "notifications": wanted}
+        method = "subscriptions/listen"
+        ours.take({"jsonrpc": "2.0", "id": id_, "method": method, "params": params})
+    method, params = call("create_entities", API)
+    params["_meta"] = ENVELOPE
+    ours.take({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+    heard = threading.Event()
+    ours.store.submit(lambda memory: None, lambda *_: heard.set())
+    assert heard.wait(WAIT_S)
+
+    said = ours.end()
+
+    listened = {"resourceSubscriptions": [protocol.GRAPH_URI]}
+    others = {"toolsListChanged": True, "resourceSubscriptions": ["memory://else"]}
+    notified = [one["params"] for one in said if one.get("method", "").endswith("acknowledged")]
+    by_id = {one["_meta"][protocol.SUBSCRIPTION_KEY]: one["notifications"] for one in notified}
+    assert by_id == {"a": listened, "b": others}
+    (update,) = [one for one in said if one.get("method", "").endswith("updated")]
+    assert update["params"]["uri"] == protocol.GRAPH_URI
+    assert update["params"]["_meta"] == {protocol.SUBSCRIPTION_KEY: "a"}
+    (created,) = [one for one in said if one.get("id") == 1]
+    assert created["result"]["_meta"] == {protocol.SERVER_KEY: protocol.SERVER_INFO}
+    assert created["result"]["resultType"] == "complete"
+
+
+@pytest.mark.parametrize("is_modern", [True, False])
+@pytest.mark.parametrize("client", ["claude-code", "another"])
+def test_a_call_without_its_id_is_refused_only_to_claude_code_while_an_agent_is_isolated(
+    tmp_path: Path, client: str, *, is_modern: bool
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "config.toml").write_text('[domains.legal]\nagents = ["x"]\nisolate = true\n')
+    ours = Ours(home)
+    stated = {"name": client, "version": "0"}
+    method, params = call("read_graph", {})
+    if is_modern:
+        params["_meta"] = {**ENVELOPE, protocol.CLIENT_KEY: stated}
+    else:
+        greets = {**greeting()[1], "clientInfo": stated}
+        ours.take({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": greets})
+    ours.take({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+
+    answer = ours.end()[-1]["result"]
+
+    assert answer.get("isError", False) is (client == "claude-code")
 
 
 def test_subscribers_get_a_final_message_when_the_input_of_the_server_ends(tmp_path: Path) -> None:
@@ -384,6 +534,36 @@ def test_responses_to_a_slow_client_are_sent_in_order_without_blocking_the_serve
     output.wait(WAIT_S)
     os.close(write)
     os.close(read)
+
+
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [
+        (b"a\nbc\n\nd", [b"a", b"bc", b"", b"d"]),
+        (b"abcde\n", [b"abcde", b""]),
+        (b"\n", [b"", b""]),
+        (b"", [b""]),
+    ],
+)
+def test_lines_are_read_whole_however_they_arrive(
+    monkeypatch: pytest.MonkeyPatch, sent: bytes, expected: list[bytes]
+) -> None:
+    for at_once in (1, 2, 3, 100):
+        monkeypatch.setattr(stdio_server, "READ_BYTES", at_once)
+        read, write = os.pipe()
+        os.write(write, sent)
+        os.close(write)
+
+        assert list(lines(read)) == expected
+        os.close(read)
+
+
+def test_an_input_that_cannot_be_read_counts_as_ended() -> None:
+    folder = os.open(os.curdir, os.O_RDONLY)
+
+    assert list(lines(folder)) == [b""]
+
+    os.close(folder)
 
 
 def test_a_closed_output_is_logged_once() -> None:

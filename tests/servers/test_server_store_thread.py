@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
 
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.servers import store_thread
-from memory_fabric.servers.store_thread import StoreThread
+from memory_fabric.servers.store_thread import StoreThread, Watch
 from memory_fabric.store.memory import Memory
 from servers.mcp_clients import SAID_BY, run, settings
 
@@ -248,3 +249,138 @@ def test_closing_the_store_thread_waits_no_longer_than_the_timeout(tmp_path: Pat
 
     run(story)
     assert store.close(WAIT_S)
+
+
+def test_a_job_that_is_no_longer_wanted_is_not_run(tmp_path: Path) -> None:
+    ran: list[str] = []
+    store = StoreThread(lambda: Memory.open(settings(tmp_path / "home")))
+
+    store.submit(lambda _: ran.append("a"), lambda *_: ran.append("a done"), wanted=lambda: False)
+    store.submit(lambda _: ran.append("b"), lambda *_: ran.append("b done"), wanted=lambda: True)
+
+    assert store.close(WAIT_S)
+    assert ran == ["b", "b done"]
+
+
+def test_an_error_in_passing_on_a_result_is_printed_and_the_next_job_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    values: list[object] = []
+    store = StoreThread(lambda: Memory.open(settings(tmp_path / "home")))
+
+    store.submit(lambda _: 1, lambda *_: 1 / 0)
+    store.submit(lambda _: 2, lambda value, error: values.extend((value, error)))
+
+    assert store.close(WAIT_S)
+    assert values == [2, None]
+    assert capsys.readouterr().err.startswith("memory-fabric: ZeroDivisionError: ")
+
+
+def test_a_read_waits_for_jobs_that_were_asked_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_thread, "IDLE_S", 3600)
+    monkeypatch.setattr(store_thread, "LATEST_S", 3600)
+    names: list[str] = []
+    store = StoreThread(lambda: Memory.open(settings(tmp_path / "home")))
+
+    def named(_: Memory) -> None:
+        names.append(threading.current_thread().name)
+
+    async def story() -> None:
+        await store.ask(named)  # opens the memory
+        await store.ask(named)
+        await store.ask(named, changes=True)
+        await store.ask(named, at_once=False)
+        async with anyio.create_task_group() as group:
+            group.start_soon(lambda: store.ask(named, at_once=False))
+            group.start_soon(store.ask, named)
+        await store.ask(named)
+
+    run(story)
+
+    here = threading.current_thread().name
+    assert names == ["store", here, "store", "store", "store", "store", here]
+    assert store.close(WAIT_S)
+
+
+def test_a_check_that_fails_fails_the_job_and_not_the_next_one(tmp_path: Path) -> None:
+    checks = iter((StoreUnavailable("folder", "It is missing."), None))
+
+    def check() -> None:
+        if problem := next(checks):
+            raise problem
+
+    store = StoreThread(lambda: Memory.open(settings(tmp_path / "home")), check=check)
+
+    async def story() -> None:
+        with pytest.raises(StoreUnavailable, match="It is missing"):
+            await store.ask(lambda memory: None)
+        assert await store.ask(lambda memory: 7) == 7
+
+    run(story)
+    assert store.close(WAIT_S)
+
+
+class Looking(StoreThread):
+    """A store that notes which threads give it jobs."""
+
+    def __init__(self, home: Path) -> None:
+        super().__init__(lambda: Memory.open(settings(home)))
+        self.by: list[threading.Thread] = []
+        self.looked = threading.Semaphore(0)
+
+    def submit(self, job: Any, done: Any, *, changes: bool = False, wanted: Any = None) -> None:
+        self.by.append(threading.current_thread())
+        super().submit(job, done, changes=changes, wanted=wanted)
+        self.looked.release()
+
+
+def test_one_thread_watches_for_all_subscribers_and_ends_with_the_last_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_thread, "EVERY_S", 0.001)
+    store = Looking(tmp_path / "home")
+    told = threading.Event()
+    watch = Watch(store, told.set)
+
+    watch.start((("graph.db", 7),))  # the memory has changed since
+    assert told.wait(WAIT_S) and watch.told == ()
+    told.clear()
+    watch.start(None)
+    watch.stop()
+    for _ in range(3):
+        assert store.looked.acquire(timeout=WAIT_S)
+    assert not told.is_set()  # nothing has changed again
+    watch.stop()
+    (thread,) = set(store.by)
+    thread.join(WAIT_S)
+    assert not thread.is_alive()
+    watch.start(())
+    while len(set(store.by)) < 2:
+        assert store.looked.acquire(timeout=WAIT_S)
+    watch.stop()
+
+    assert not told.is_set()
+    assert store.close(WAIT_S)
+
+
+def test_a_look_for_changes_that_fails_is_printed_and_tells_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(store_thread, "EVERY_S", 0.001)
+    failed, told = threading.Event(), threading.Event()
+
+    def opened() -> Memory:
+        failed.set()
+        raise StoreUnavailable("graph.db", "no")
+
+    store = StoreThread(opened)
+    watch = Watch(store, told.set)
+    watch.start(None)
+    assert failed.wait(WAIT_S)
+    watch.stop()
+
+    assert store.close(WAIT_S)
+    assert not told.is_set()
+    assert capsys.readouterr().err.startswith("memory-fabric: watching: no\n")

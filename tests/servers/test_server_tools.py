@@ -381,6 +381,62 @@ def test_read_graph_reports_a_damaged_database_and_still_returns_the_other_one(
     run(story)
 
 
+def test_a_change_that_waits_for_a_damaged_database_is_accepted_and_said_to_wait(
+    tmp_path: Path,
+) -> None:
+    memory = Memory.open(settings(tmp_path / "home"))
+    memory.write("create_entities", {"entities": [entity("api")]}, USER, store="project")
+    memory.close()
+    (path,) = (tmp_path / "home").glob("projects/*/graph.db")
+    path.write_bytes(b"not a database at all, but long enough to be looked at" * 40)
+    memory = Memory.open(settings(tmp_path / "home"))
+    asked: dict[str, dict[str, Any]] = {
+        "create_entities": {"entities": [entity("db", "holds orders")]},
+        "create_relations": {"relations": [relation("api", "uses", "db")]},
+        "add_observations": {"observations": [{"entityName": "api", "contents": ["is old"]}]},
+        "delete_entities": {"entityNames": ["api"]},
+    }
+
+    outcomes = {name: tools.call(memory, name, given, SAID_BY) for name, given in asked.items()}
+    said = {"text": "Orders are kept in the db."}
+    remembered = tools.call(memory, "remember", said, SAID_BY)
+    memory.close()
+
+    for outcome in outcomes.values():
+        assert outcome.changed and not outcome.failed and outcome.structure is not None
+        assert outcome.texts[-1].startswith("Accepted and safe on disk, but not in the graph yet: ")
+        assert "graph.db is damaged" in outcome.texts[-1]
+        assert outcome.structure["note"] == outcome.texts[-1] and len(outcome.texts) == 2
+    structures = {name: outcome.structure or {} for name, outcome in outcomes.items()}
+    assert structures["create_entities"]["entities"] == asked["create_entities"]["entities"]
+    assert structures["create_relations"]["relations"] == asked["create_relations"]["relations"]
+    results = [{"entityName": "api", "addedObservations": ["is old"]}]
+    assert structures["add_observations"]["results"] == results
+    assert structures["delete_entities"]["success"] is True
+    assert outcomes["delete_entities"].texts[0] == "Entities deleted successfully"
+    waits = [line for line in remembered.texts[0].splitlines() if line.startswith("Waits ")]
+    assert len(waits) == 1 and "graph.db is damaged" in waits[0]
+
+
+def test_messages_about_opening_the_memory_are_added_to_the_next_answer_only(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    memory = Memory.open(settings(tmp_path / "home"))
+    memory.messages.append("It was rebuilt.")
+
+    first, second = (tools.call(memory, "read_graph", {}, SAID_BY) for _ in range(2))
+    memory.messages.append("It was rebuilt.")
+    told = tools.call(memory, "recall", {"query": "x"}, SAID_BY)
+    memory.close()
+
+    empty: dict[str, object] = {"entities": [], "relations": []}
+    assert first.structure == {**empty, "note": "It was rebuilt."}
+    assert first.texts[1:] == ("It was rebuilt.",)
+    assert (second.structure, len(second.texts)) == (empty, 1)
+    assert (told.structure, told.texts) == (None, ("Nothing found.", "It was rebuilt."))
+    assert capsys.readouterr().err == "memory-fabric: It was rebuilt.\n" * 2
+
+
 def test_tool_calls_fail_with_a_reason_while_memory_is_switched_off(tmp_path: Path) -> None:
     async def story() -> None:
         async with connected(tmp_path / "home", MEMORY_FABRIC="off") as client:

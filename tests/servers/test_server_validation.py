@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory_fabric.servers.mcp import tools
 from memory_fabric.servers.mcp.schema import TOOLS, known_part, problems
 
 SCHEMAS = {tool.name: tool.input for tool in TOOLS}
@@ -40,10 +41,15 @@ JSON = st.recursive(
         ("recall", {"query": "", "limit": 51}, "expected at most 50, received 51 at limit"),
         ("recall", {"query": "", "limit": True}, "expected integer, received boolean at limit"),
         ("recall", {"query": "", "limit": 1.5}, "expected integer, received number at limit"),
+        ("recall", {"query": "", "depth": 4}, "expected at most 3, received 4 at depth"),
+        ("recall", {"query": "", "depth": 0}, "expected at least 1, received 0 at depth"),
+        ("history", {"name": "", "limit": 101}, "expected at most 100, received 101 at limit"),
+        ("recall", ["query"], "expected object, received array at arguments"),
+        ("recall", None, "expected object, received null at arguments"),
     ],
 )
 def test_an_invalid_argument_is_reported_with_its_path(
-    tool: str, arguments: dict[str, Any], problem: str
+    tool: str, arguments: Any, problem: str
 ) -> None:
     assert list(problems(SCHEMAS[tool], arguments)) == [f"Invalid input: {problem}"]
 
@@ -53,6 +59,39 @@ def test_a_value_that_is_not_allowed_is_refused_with_the_allowed_values() -> Non
 
     assert "one of local, user, team, global" in problem
     assert "'galaxy' at scope" in problem
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("recall", {"query": "", "limit": 1, "depth": 1}),
+        ("recall", {"query": "", "limit": 50, "depth": 3}),
+        ("history", {"name": "", "limit": 1}),
+        ("history", {"name": "", "limit": 100}),
+    ],
+)
+def test_a_number_at_its_limit_is_accepted(tool: str, arguments: dict[str, Any]) -> None:
+    assert list(problems(SCHEMAS[tool], arguments)) == []
+
+
+@pytest.mark.parametrize(("count", "ending"), [(10, "observations[9]"), (11, "…")])
+def test_of_many_invalid_arguments_the_first_ten_are_reported(count: int, ending: str) -> None:
+    deletion = {"entityName": "api", "observations": list(range(count))}
+
+    told = tools.complaint("delete_observations", {"deletions": [deletion]})
+
+    assert told is not None and told.failed
+    lines = told.texts[0].splitlines()
+    assert lines[-1].endswith(ending) and len(lines) == count
+    assert "delete_observations" in lines[0]
+
+
+def test_a_tool_that_takes_no_domain_ignores_an_invalid_one() -> None:
+    assert tools.complaint("delete_entities", {"entityNames": [], "domain": 7}) is None
+    assert tools.complaint("open_nodes", {"names": [], "domain": 7}) is not None
+    assert tools.complaint("open_nodes", {"names": [], "domain": ""}) is None
+    same = {"domain": "Tax Law", "expert_domain": "tax_law"}
+    assert tools.complaint("remember", {"text": "x", **same}) is None
 
 
 def test_optional_arguments_may_be_left_out() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import socket
+from pathlib import Path
 
 import pytest
 
-from memory_fabric.errors import BadInput
+from memory_fabric.config import Settings
+from memory_fabric.errors import BadInput, CannotListen
 from memory_fabric.servers.http import server
 
 
@@ -29,3 +31,37 @@ def test_loopback_addresses_are_recognised(host: str, local: bool) -> None:
 def test_listening_on_a_host_name_instead_of_an_ip_address_is_refused(host: str) -> None:
     with pytest.raises(BadInput, match="is not an IP address"):
         server.address_of(host)
+
+
+def test_an_address_that_this_machine_does_not_have_is_refused_with_the_reason() -> None:
+    with pytest.raises(CannotListen, match=r"Port 0 of 192\.0\.2\.1 cannot be had: "):
+        server.listening("192.0.2.1", 0)
+
+
+def test_a_port_in_use_is_told_as_such() -> None:
+    with server.listening("127.0.0.1", 0) as listener:
+        port = listener.getsockname()[1]
+
+        with pytest.raises(CannotListen, match=f"Port {port} of 127.0.0.1 is in use"):
+            server.listening("127.0.0.1", port)
+
+
+@pytest.mark.parametrize("workers", [-1, 33])
+def test_a_server_cannot_have_fewer_than_no_or_more_than_32_workers(
+    tmp_path: Path, workers: int
+) -> None:
+    settings = Settings(home=str(tmp_path), config_dir=str(tmp_path))
+
+    with pytest.raises(BadInput, match="--workers must be from 1 to 32"):
+        server.Server(settings, workers=workers)
+    with pytest.raises(BadInput, match="--workers must be from 1 to 32"):
+        server.TeamServer(settings, "", "app", workers=max(0, workers))
+
+
+def test_a_public_address_without_a_permanent_key_is_refused(tmp_path: Path) -> None:
+    settings = Settings(home=str(tmp_path), config_dir=str(tmp_path))
+
+    with pytest.raises(BadInput, match="no permanent key") as caught:
+        server.Server(settings, "0.0.0.0")
+
+    assert caught.value.field == "--host" and "--new-key" in caught.value.remedy

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import sys
 from collections.abc import Awaitable, Callable
 from contextlib import closing
 from pathlib import Path
@@ -134,6 +135,59 @@ def test_the_total_size_of_waiting_texts_is_limited(
         assert [type(one) for one in outcomes] == [Accepted, Accepted, StoreUnavailable]
 
     told(tmp_path, story)
+
+
+def test_only_texts_that_still_wait_count_towards_the_total_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = Ingest("x" * 100)
+    size = sys.getsizeof(text.session_summary)
+    monkeypatch.setattr(group, "MAX_WAITING_BYTES", 2 * size)
+
+    async def story(writer: BatchedWriter) -> None:
+        for _ in range(3):  # exactly as much as may wait, again and again
+            outcomes = await asyncio.gather(*(writer.accept(text) for _ in range(2)))
+            assert [type(one) for one in outcomes] == [Accepted, Accepted]
+
+    told(tmp_path, story)
+
+    assert stored(tmp_path) == 6
+
+
+def test_a_backlog_below_its_limit_is_not_full(tmp_path: Path) -> None:
+    async def story(writer: BatchedWriter) -> None:
+        first = await writer.accept(Ingest("one"))
+        assert (await writer.backlog()).waiting == 1
+        assert not writer.is_full
+        assert isinstance(await writer.accept(Ingest("two")), Accepted)
+        assert isinstance(first, Accepted)
+        found = await writer.find(first.id)
+        assert found is not None and (found.id, found.length) == (first.id, 3)
+        assert await writer.find("01890000-0000-7000-8000-000000000000") is None
+
+    told(tmp_path, story, most=2)
+
+
+def test_a_single_invalid_text_is_refused_and_the_memory_stays_writable(tmp_path: Path) -> None:
+    async def story(writer: BatchedWriter) -> None:
+        shapeless = Ingest("No shape", key_decisions=(5,))  # type: ignore[arg-type]
+        with pytest.raises(BadInput):
+            await writer.accept(shapeless)
+        assert await writer.complaint() == ""
+
+    assert told(tmp_path, story) == []
+
+
+def test_no_text_is_accepted_while_memory_is_switched_off(tmp_path: Path) -> None:
+    def opens(of: Settings) -> Memory:
+        return Memory.open(settings(tmp_path, MEMORY_FABRIC="off"))
+
+    async def story(writer: BatchedWriter) -> None:
+        with pytest.raises(StoreUnavailable, match="Memory is switched off here"):
+            await writer.accept(Ingest("x"))
+        assert "switched off" in await writer.complaint()
+
+    assert told(tmp_path, story, opens=opens) == []
 
 
 def test_texts_are_refused_while_the_processing_backlog_is_full(tmp_path: Path) -> None:

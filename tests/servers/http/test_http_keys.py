@@ -13,10 +13,10 @@ from urllib.parse import urlencode
 import pytest
 
 from cli.shell import Shell
-from memory_fabric.errors import BadInput
+from memory_fabric.errors import BadInput, NotFound, StoreReadOnly, StoreUnavailable
 from memory_fabric.servers.http import keys as kept_keys
 from memory_fabric.servers.http.guard import Names, Rate
-from memory_fabric.servers.http.keys import LOOK_EVERY_S, NOBODY, Keys
+from memory_fabric.servers.http.keys import LOOK_EVERY_S, NOBODY, Keys, MemberKeys
 from memory_fabric.servers.mcp.protocol import GRAPH_URI
 from servers.http.http_server import INGEST, Reply, Serving, serving
 from waiting import until
@@ -122,6 +122,113 @@ def test_loaded_keys_remain_valid_when_the_key_file_is_damaged(
 
     assert keys.holder(key) != NOBODY and keys.are_needed
     assert "is damaged" in capsys.readouterr().err
+
+
+def test_the_key_file_is_read_again_only_after_a_while(tmp_path: Path) -> None:
+    home, clock = str(tmp_path), Clock()
+    keys = Keys(home, clock=clock)
+    key = kept_keys.make(home, "late")
+
+    clock.now += LOOK_EVERY_S / 2
+    before = keys.holder(key)
+    clock.now += LOOK_EVERY_S / 2
+    after = keys.holder(key)
+
+    assert (before, after) == (NOBODY, kept_keys.digest_of(key))
+
+
+def test_a_strict_server_needs_a_key_although_none_is_kept(tmp_path: Path) -> None:
+    strict, other = Keys(str(tmp_path), strict=True), Keys(str(tmp_path))
+
+    assert strict.are_needed and not strict.has_kept
+    assert not other.are_needed and other.is_good(NOBODY)
+
+
+def test_each_single_use_key_opens_the_page_once(tmp_path: Path) -> None:
+    keys = Keys(str(tmp_path))
+    first, second = keys.once(), keys.once()
+    cookie = keys.cookie_for(keys.lasting)
+
+    assert first != second and keys.holder(first) == NOBODY
+    assert [keys.cookie_for(one) for one in (first, first, second)] == [cookie, "", cookie]
+
+
+def test_a_key_without_a_name_gets_the_first_free_number(tmp_path: Path) -> None:
+    home = str(tmp_path)
+    for name in ("", "key-3", "", ""):
+        kept_keys.make(home, name)
+    kept_keys.drop(home, "key-1")
+    kept_keys.make(home, "")
+
+    assert [key.name for key in kept_keys.kept(home)] == ["key-3", "key-2", "key-4", "key-1"]
+    assert Path(kept_keys.path_in(home)).stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("name", ["n" * 65, " laptop", "laptop ", "lap\ntop", "taken"])
+def test_a_key_with_an_invalid_or_taken_name_is_not_made(tmp_path: Path, name: str) -> None:
+    home = str(tmp_path)
+    kept_keys.make(home, "taken")
+    kept_keys.make(home, "n" * 64)
+
+    with pytest.raises(BadInput):
+        kept_keys.make(home, name)
+
+    assert [key.name for key in kept_keys.kept(home)] == ["taken", "n" * 64]
+
+
+def test_dropping_an_unknown_key_keeps_the_others(tmp_path: Path) -> None:
+    home = str(tmp_path)
+    kept_keys.make(home, "laptop")
+
+    with pytest.raises(NotFound, match="There is no key 'phone'"):
+        kept_keys.drop(home, "phone")
+
+    assert [key.name for key in kept_keys.kept(home)] == ["laptop"]
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"name": "x", "sha256": "0" * 64, "created_at": ""},
+        [{"name": "x", "sha256": "0" * 63, "created_at": ""}],
+        [{"name": "x", "sha256": "A" * 64, "created_at": ""}],
+        [{"name": 7, "sha256": "0" * 64, "created_at": ""}],
+        [{"name": "x", "sha256": "0" * 64}],
+        None,
+        7,
+    ],
+)
+def test_a_key_file_with_an_invalid_entry_counts_as_damaged(tmp_path: Path, keys: Any) -> None:
+    path = Path(kept_keys.path_in(str(tmp_path)))
+    path.write_text(json.dumps({"keys": keys}), "utf-8")
+
+    with pytest.raises(StoreUnavailable, match="is damaged"):
+        kept_keys.kept(str(tmp_path))
+
+    path.write_text('{"keys": []}', "utf-8")
+    assert kept_keys.kept(str(tmp_path)) == ()
+
+
+def test_a_key_file_that_cannot_be_read_is_reported_and_not_replaced(tmp_path: Path) -> None:
+    path = Path(kept_keys.path_in(str(tmp_path)))
+    path.mkdir()
+
+    with pytest.raises(StoreReadOnly, match="cannot be read"):
+        kept_keys.make(str(tmp_path), "laptop")
+
+    assert path.is_dir()
+
+
+def test_a_member_is_identified_by_the_digest_of_a_key_of_plausible_length() -> None:
+    keys = MemberKeys()
+    longest = "k" * 200
+
+    assert keys.holder(longest) == keys.holder_by_cookie(longest) == kept_keys.digest_of(longest)
+    assert [keys.holder(key) for key in ("", longest + "k")] == [NOBODY, NOBODY]
+    assert [keys.cookie_for(key) for key in ("", longest + "k")] == ["", ""]
+    assert keys.cookie_for("a") == kept_keys.cookie_of("a") != kept_keys.cookie_of("b")
+    assert keys.cookie_for("a") not in ("a", keys.holder("a"))
+    assert keys.are_needed and keys.is_good("anybody")
 
 
 def test_the_request_rate_of_each_key_is_limited_after_a_short_burst() -> None:

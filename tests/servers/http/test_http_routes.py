@@ -194,6 +194,93 @@ def test_healthz_and_readyz_have_separate_rate_limits(
     told(world, story)
 
 
+def test_readiness_is_checked_at_most_once_per_second(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(tmp_path / "home")
+    asked: list[str] = []
+    given: Any = iter((["The disk is full."], []))
+
+    async def reasons(_store: LocalStore) -> list[str]:
+        asked.append("asked")
+        return list(next(given))
+
+    monkeypatch.setattr(LocalStore, "reasons", reasons)
+    monkeypatch.setattr(app, "LOOK_EVERY_S", 3600.0)
+
+    async def story() -> None:
+        world.app = world._made()
+        async with world.client() as client:
+            first = [await client.get("/readyz") for _ in range(2)]
+            monkeypatch.setattr(app, "LOOK_EVERY_S", 0.0)
+            later = await client.get("/readyz")
+
+        for reply in first:
+            told_ = {"status": "not ready", "reasons": ["The disk is full."]}
+            assert (reply.status_code, reply.json()) == (503, told_)
+            assert int(reply.headers["retry-after"]) > 0
+        assert (later.status_code, later.json()) == (200, {"status": "ready"})
+
+    told(world, story)
+
+    assert asked == ["asked", "asked"]
+
+
+def test_a_readiness_check_that_takes_too_long_counts_as_not_ready(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(tmp_path / "home")
+
+    async def reasons(_store: LocalStore) -> list[str]:
+        await asyncio.Event().wait()
+        return []
+
+    monkeypatch.setattr(LocalStore, "reasons", reasons)
+    monkeypatch.setattr(app, "PATIENCE_S", 0.01)
+
+    async def story() -> None:
+        async with world.client() as client:
+            reply = await client.get("/readyz")
+
+        assert (reply.status_code, reply.json()["reasons"]) == (
+            503,
+            ["The memory does not answer."],
+        )
+
+    told(world, story)
+
+
+def test_an_mcp_message_with_another_content_type_than_json_is_refused(tmp_path: Path) -> None:
+    world = World(tmp_path / "home")
+
+    async def story() -> None:
+        async with world.client() as client:
+            for kind in ("text/plain", "", "application/json-rpc"):
+                headers = {"Content-Type": kind}
+                reply = await client.post("/mcp", content="{}", headers=headers)
+                code = reply.json()["error"]["code"]
+                assert (reply.status_code, code) == (415, "wrong_content_type")
+
+    told(world, story)
+
+
+def test_the_state_of_a_text_is_found_only_by_its_id_as_it_was_given(tmp_path: Path) -> None:
+    world = World(tmp_path / "home")
+
+    async def story() -> None:
+        async with world.client() as client:
+            body = {"session_summary": "health-check"}
+            id_ = (await client.post("/v1/memory/ingest", json=body)).json()["id"]
+            given = (id_, id_.upper(), f"{{{id_}}}", id_.replace("-", ""))
+            replies = [await client.get(f"/v1/memory/ingest/{one}") for one in given]
+
+        assert [reply.status_code for reply in replies] == [200, 404, 404, 404]
+        assert (replies[0].json()["id"], replies[0].json()["length"]) == (id_, 12)
+        await world.worker.end()
+
+    told(world, story)
+
+
 def test_the_openapi_description_is_built_only_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
