@@ -1,0 +1,195 @@
+"""Lines of a journal that memory lacks: which are offered, in which order, and how it is told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_fabric.models import OTHERS
+from memory_fabric.sharing.git import adoption, switch
+from memory_fabric.sharing.git.adoption import Missing, notice_text
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.projects import own_lines
+from store.support import USER, World, decision
+
+PATH = "journal"
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path.resolve())
+
+
+@pytest.fixture
+def memory(world: World) -> Iterator[Memory]:
+    memory = world.memory()
+    yield memory
+    memory.close()
+
+
+def line(number: int, **fields: Any) -> dict[str, Any]:
+    id_ = f"01980000-0000-7000-8000-{number:012x}"
+    at = f"2026-02-{number + 1:02d}T10:00:00.000Z"
+    said = {"id": id_, "type": "decision", "what": f"Rule {number}", "author": "ann"}
+    return {**said, "created_at": at, **fields}
+
+
+def put(world: World, *lines: Mapping[str, Any] | str) -> None:
+    world.local.mkdir(parents=True, exist_ok=True)
+    texts = [one if isinstance(one, str) else json.dumps(one) for one in lines]
+    (world.local / "decisions.jsonl").write_text("\n".join(texts) + "\n", "utf-8")
+
+
+def found_in(memory: Memory, author: str = "") -> list[str]:
+    found = adoption.missing(memory, author)
+    return [] if found is None else [str(one["what"]) for one in found.lines]
+
+
+def test_the_last_line_of_each_record_is_offered_and_the_newest_record_is_the_first(
+    world: World, memory: Memory
+) -> None:
+    assert adoption.missing(memory) is None
+    gone, taken_back = line(4), {"id": line(5)["id"], "forgotten": True}
+    put(
+        world,
+        line(2),
+        line(3, what="Rule 3 before"),
+        line(1),
+        "no line of ours",
+        line(3),
+        line(5),
+        taken_back,
+        line(6, type="session"),
+        line(7, status="candidate"),
+        gone | {"what": "x" * adoption.MAX_LINE_BYTES},
+    )
+
+    found = adoption.missing(memory)
+
+    assert found is not None and found_in(memory) == ["Rule 3", "Rule 2", "Rule 1"]
+    assert (found.author, found.proved, found.others, found.origin) == ("ann", False, {}, "")
+    assert found.path == str(world.local / "decisions.jsonl")
+    assert found.span == ("2026-02-02", "2026-02-04")
+
+
+def test_lines_that_memory_has_or_has_forgotten_are_not_offered(
+    world: World, memory: Memory
+) -> None:
+    kept = memory.remember(decision("Use UTC"), USER)
+    gone = memory.remember(decision("Use tabs"), USER)
+    assert kept is not None and gone is not None
+    memory.forget([gone.id], USER)
+    put(world, line(1), *(line(2) | {"id": one.id} for one in (kept, gone)))
+
+    assert found_in(memory) == ["Rule 1"]
+
+
+def test_lines_of_other_authors_are_counted_and_offered_only_by_name(
+    world: World, memory: Memory
+) -> None:
+    put(world, line(1), line(2, author="bob"), line(3, author="bob"), line(4, author=""))
+
+    found, of_bob = adoption.missing(memory), adoption.missing(memory, "bob")
+
+    assert found is not None and of_bob is not None
+    assert found_in(memory) == ["Rule 1"] and found.others == {"bob": 2, "": 1}
+    assert found_in(memory, "bob") == ["Rule 3", "Rule 2"]
+    assert (of_bob.author, of_bob.others) == ("bob", {"ann": 1, "": 1})
+
+
+def test_lines_that_only_others_wrote_into_a_shared_journal_are_not_offered(
+    world: World, memory: Memory
+) -> None:
+    put(world, line(1, author="bob"))
+    found = adoption.missing(memory)
+    assert found is not None and (found.lines, found.others) == ((), {"bob": 1})
+    assert memory.project is not None
+
+    switch.turn(memory.settings.home, memory.project.id, True)
+
+    assert adoption.missing(memory) is None
+    assert found_in(memory, "bob") == ["Rule 1"]
+
+
+def test_a_restored_record_is_as_its_line_and_is_not_offered_again(
+    world: World, memory: Memory
+) -> None:
+    put(world, line(1, session="s7", pinned=True), line(2, scope="team", status="active"))
+    found = adoption.missing(memory)
+    assert found is not None
+    steps: list[tuple[int, int]] = []
+
+    assert adoption.adopt(memory, found, USER, lambda *step: steps.append(step)) == 2
+
+    assert steps == [(1, 2), (2, 2)]
+    second, first = memory.find_records("1")
+    assert (first.id, first.author, first.session, first.pinned) == (
+        line(1)["id"],
+        "ann",
+        "s7",
+        True,
+    )
+    assert (second.created_at, second.session) == (line(2)["created_at"], "")
+    assert {first.source, second.source}.isdisjoint({OTHERS, adoption.MEMORY_MD})
+    assert adoption.missing(memory) is None
+
+
+def test_the_user_is_asked_about_unsigned_lines_until_they_are_settled(
+    world: World, memory: Memory
+) -> None:
+    assert adoption.is_signed(memory) and not adoption.awaits_answer(memory)
+    put(world, line(1))
+    (world.local / ".gitignore").write_text("*\n")
+    assert not adoption.is_signed(memory) and not adoption.awaits_answer(memory)
+
+    adoption.sign_if_missing(memory)
+    waits = adoption.awaits_answer(memory), adoption.is_signed(memory)
+    adoption.sign_all(memory)
+    still = adoption.awaits_answer(memory)
+    adoption.sign_all(memory, settled=True)
+
+    assert (waits, still) == ((True, True), True)
+    assert not adoption.awaits_answer(memory) and adoption.is_signed(memory)
+    assert memory.project is not None
+    head = own_lines.header(memory.settings.home, memory.project.local)
+    assert head == adoption.current_header(memory)
+
+
+@pytest.mark.parametrize(
+    ("found", "parts"),
+    [
+        (
+            Missing(PATH, (line(1),), author="ann"),
+            ("has 1 record from 2026-02-02 by ann that", "project adopt (or", "not used"),
+        ),
+        (
+            Missing(PATH, (line(2), line(1)), author="ann"),
+            ("has 2 records from 2026-02-02 to 2026-02-03 by ann that", "not proved"),
+        ),
+        (Missing(PATH, (line(1),)), ("has 1 record from 2026-02-02 that",)),
+        (
+            Missing(PATH, (line(1),), proved=True, author="ann"),
+            ("has 1 record from 2026-02-02 that memory lacks: memory-fabric repair restores",),
+        ),
+        (
+            Missing(PATH, others={"bob": 2, "": 1}),
+            ("has 3 records by bob and nobody named that", "project adopt bob"),
+        ),
+        (
+            Missing(PATH, (line(1),), author="ann", origin="shop-1"),
+            ("from a folder that is gone", "project link shop-1 (or"),
+        ),
+    ],
+)
+def test_a_notice_says_what_is_missing_and_how_it_is_restored(
+    found: Missing, parts: tuple[str, ...]
+) -> None:
+    told = notice_text(found)
+
+    assert told.startswith(f"{PATH} ") and [part for part in parts if part not in told] == []
+    assert ("repair" in told) == found.proved and ("link" in told) == bool(found.origin)
+    assert Missing(PATH).span == ("", "")
