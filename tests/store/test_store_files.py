@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 import subprocess
@@ -73,6 +74,24 @@ def test_a_lock_can_be_acquired_after_the_lock_file_of_its_holder_was_removed(
             assert path.exists()
 
 
+def test_a_lock_on_a_file_removed_meanwhile_is_replaced_by_a_lock_on_the_new_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, take, taken = tmp_path / "x.lock", fcntl.flock, list[int]()
+
+    def removing(handle: int, how: int) -> None:
+        if not taken:
+            path.unlink()
+        taken.append(handle)
+        take(handle, how)
+
+    monkeypatch.setattr(fcntl, "flock", removing)
+    with Locked(str(path), timeout_s=60):
+        assert path.exists() and len(taken) == 2
+        with pytest.raises(TimeoutError), Locked(str(path), timeout_s=0):
+            raise AssertionError("two at once")
+
+
 def test_a_lock_is_released_when_its_process_dies(tmp_path: Path) -> None:
     world = World(tmp_path)
     script = """
@@ -120,12 +139,13 @@ def test_a_replaced_file_is_accessible_only_to_the_owner(tmp_path: Path) -> None
 def test_a_replaced_file_keeps_its_mode_and_remains_a_link(tmp_path: Path) -> None:
     real, link = tmp_path / "real", tmp_path / "link"
     real.write_text("1")
-    real.chmod(0o644)
     link.symlink_to(real)
-    files.write_atomic(str(link), b"2")
-    assert link.is_symlink()
-    assert real.read_text() == "2"
-    assert stat.S_IMODE(real.stat().st_mode) == 0o644
+    for mode in (0o644, 0o755):
+        real.chmod(mode)
+        files.write_atomic(str(link), str(mode).encode())
+        assert link.is_symlink()
+        assert files.read_text(str(link)) == str(mode)
+        assert stat.S_IMODE(real.stat().st_mode) == mode
 
 
 def test_a_file_that_changed_meanwhile_is_not_replaced(tmp_path: Path) -> None:
@@ -134,6 +154,34 @@ def test_a_file_that_changed_meanwhile_is_not_replaced(tmp_path: Path) -> None:
     assert not files.write_atomic(str(path), b"ours", still=lambda _: False)
     assert path.read_text() == "theirs"
     assert os.listdir(tmp_path) == ["x"]
+
+
+def test_a_file_that_did_not_change_meanwhile_is_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_text("before")
+
+    assert files.write_atomic(str(path), iter([b"ou", b"rs"]), still=lambda _: True)
+
+    assert path.read_text() == "ours"
+    assert os.listdir(tmp_path) == ["x"]
+
+
+def test_what_is_written_durably_is_synced_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, synced = tmp_path / "x", list[bool]()
+    monkeypatch.setattr(
+        os, "fsync", lambda handle: synced.append(stat.S_ISDIR(os.fstat(handle).st_mode))
+    )
+
+    files.write_atomic(str(path), b"1", durable=False)
+    assert synced == []
+    files.write_atomic(str(path), b"1")
+    files.append_lines(str(path), [{"n": 1}])
+    files.sync(str(path))
+    assert synced == [False] * 3
+    files.sync_folder(str(tmp_path))
+    assert synced[3:] == [True]
 
 
 # Other systems cannot exchange two files: there the later version is lost.
@@ -247,6 +295,17 @@ def test_lines_appended_after_an_incomplete_line_can_be_read(tmp_path: Path) -> 
     assert files.read_lines(str(path)) == ([{"id": 1}, {"id": 3, "text": "né\n"}], [2])
 
 
+def test_each_object_is_appended_as_one_unescaped_line_to_a_file_for_the_owner_only(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "x.jsonl"
+    for text in ("né", "ok"):
+        files.append_lines(str(path), [{"text": text}])
+
+    assert path.read_bytes() == '{"text": "né"}\n{"text": "ok"}\n'.encode()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
 def test_appending_nothing_creates_no_file(tmp_path: Path) -> None:
     files.append_lines(str(tmp_path / "x"), [])
     assert os.listdir(tmp_path) == []
@@ -341,6 +400,33 @@ def test_no_byte_of_a_file_beyond_the_size_limit_is_read(tmp_path: Path) -> None
         files.read_bytes(__file__, os.path.getsize(__file__) - 1)
 
 
+def test_a_file_that_grows_beyond_the_size_limit_while_it_is_read_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(b"")
+    left = [b"x"] * 11
+    monkeypatch.setattr(os, "read", lambda _handle, _most: left.pop() if left else b"")
+
+    with pytest.raises(files.TooLarge):
+        files.read_bytes(str(path), 10)
+    left = [b"x"] * 10
+    assert files.read_bytes(str(path), 10) == b"x" * 10
+
+
+def test_the_error_for_a_large_file_names_its_limit_in_a_fitting_unit() -> None:
+    assert str(files.TooLarge("x", 1 << 20)) == "x is larger than 1 MB."
+    assert str(files.TooLarge("x", (1 << 20) - 1)) == "x is larger than 1023 KB."
+
+
+def test_only_a_limited_number_of_refused_files_is_recorded() -> None:
+    files.take_refused_files()
+    for number in range(files.MAX_REFUSED + 1):
+        files.note_refused(files.NotRegular(f"/{number}"))
+
+    assert len(files.take_refused_files()) == files.MAX_REFUSED
+
+
 def test_a_refused_json_file_is_recorded_for_the_user(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
     os.mkfifo(path)
@@ -365,6 +451,15 @@ def test_an_overlong_line_is_skipped_and_the_lines_before_and_after_it_are_read(
     assert files.read_lines(str(path)) == ([{"n": 1}, {"n": 3}], [2])
     given = list(files.lines_in(str(path), max_line_bytes=4))
     assert given == [b'{"n"', b"0000", b'{"n"']
+
+
+def test_a_line_or_file_exactly_at_its_limit_is_read_whole(tmp_path: Path) -> None:
+    path = tmp_path / "lines"
+    path.write_bytes(b"abc\ndef\n")
+
+    assert list(files.lines_in(str(path), 8, max_line_bytes=4)) == [b"abc", b"def"]
+    with pytest.raises(files.TooLarge):
+        list(files.lines_in(str(path), 7))
 
 
 def test_a_line_with_deeply_nested_json_is_invalid(tmp_path: Path) -> None:
@@ -406,6 +501,73 @@ def test_a_link_to_a_file_of_another_user_is_refused(
     with pytest.raises(files.NotRegular, match="another user"):
         files.write_atomic(str(link), b"again")
     assert theirs.read_text() == "ours"
+
+
+def test_a_file_that_is_replaced_by_a_pipe_while_it_is_opened_is_refused_and_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, open_, handles = tmp_path / "x", os.open, list[int]()
+    path.write_text("a file")
+
+    def replacing(name: str, flags: int, mode: int) -> int:
+        path.unlink()
+        os.mkfifo(path)
+        handles.append(open_(name, flags, mode))
+        return handles[0]
+
+    monkeypatch.setattr(os, "open", replacing)
+    with pytest.raises(files.NotRegular):
+        files.opened(str(path), os.O_RDONLY)
+    with pytest.raises(OSError):
+        os.fstat(handles[0])
+
+
+def test_a_folder_that_another_process_creates_first_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make = os.mkdir
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FileExistsError):
+        files.make_folder(str(tmp_path / "file"))
+
+    def late(path: str, mode: int) -> None:
+        make(path, mode)
+        raise FileExistsError(path)
+
+    monkeypatch.setattr(os, "mkdir", late)
+    files.make_folder(str(tmp_path / "a" / "b"))
+
+    assert (tmp_path / "a" / "b").is_dir()
+
+
+def test_a_file_can_be_made_in_missing_folders_but_not_below_a_file_or_dangling_link(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "file").chmod(0o700)
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    places = {"x": True, "a/b/x": True, "file/x": False, "file/a/x": False, "link/x": False}
+
+    assert {name: files.can_make(str(tmp_path / name)) for name in places} == places
+    monkeypatch.setattr(os, "access", lambda _path, mode: not mode & os.W_OK)
+    assert not files.can_make(str(tmp_path / "x"))
+
+
+def test_a_file_that_anyone_may_execute_is_regular(tmp_path: Path) -> None:
+    path, link = tmp_path / "x", tmp_path / "link"
+    path.write_text("text")
+    path.chmod(0o777)
+    link.symlink_to(path)
+
+    assert files.read_text(str(link)) == "text"
+    assert files.is_own_file(str(path))
+    assert not files.is_own_file(str(link)) and not files.is_own_file(str(tmp_path / "none"))
+
+
+def test_a_json_file_for_people_has_a_field_per_line_and_unescaped_letters() -> None:
+    text = files.pretty_json({"name": "Zoë", "size": 1}).decode()
+
+    assert [line.strip() for line in text.split("\n")] == ["{", '"name": "Zoë",', '"size": 1', "}"]
 
 
 def test_a_lock_is_not_acquired_on_a_pipe(tmp_path: Path) -> None:

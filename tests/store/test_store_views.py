@@ -7,14 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.errors import BadInput, StoreUnavailable
+from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.models import Entity, Provenance
+from memory_fabric.store import records
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.forget import purge
 from memory_fabric.store.history import changes, undo
+from memory_fabric.store.home import switches
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries import graph
-from memory_fabric.store.scoped_memory import MAX_SCOPED, within
+from memory_fabric.store.scoped_memory import MAX_SCOPED, within, without
 from store.support import World, decision
 
 LAW = Provenance("prompt", "user", "s1", "legal-advisor", at="2026-01-02", domain="law")
@@ -190,3 +192,127 @@ def test_only_a_few_views_are_kept_open_and_a_closed_view_can_be_reopened(memory
     assert within(memory, ("ops",)) is not first
     assert rows(first, "SELECT name FROM entities") == [("api",)]
     first.close()
+
+
+TEXTS = "SELECT text FROM observations ORDER BY text"
+
+
+def test_a_view_of_a_view_shows_only_what_both_show(memory: Memory) -> None:
+    hr = OPS._replace(domain="hr")
+    for name, by in (("law", LAW), ("ops", OPS), ("hr", hr)):
+        create(memory, "api", name, by)
+    no_law = without(memory, ("law",))
+
+    def shown(view: Memory) -> list[object]:
+        return [row[0] for row in rows(view, TEXTS)]
+
+    assert shown(no_law) == ["hr", "ops"]
+    assert shown(without(no_law, ("hr",))) == shown(within(no_law, ("law", "ops"))) == ["ops"]
+    assert shown(without(within(memory, ("law", "ops")), ("law", "hr"))) == ["ops"]
+    assert shown(within(within(memory, ("law", "ops")), ("ops", "hr"))) == ["ops"]
+    assert shown(within(without(no_law, ("hr",)), ("hr", "law"))) == []
+    assert no_law.domains is None and within(no_law, ("law", "ops")).domains == ("ops",)
+
+
+def test_the_same_domains_give_the_same_view_with_the_current_settings(memory: Memory) -> None:
+    view = within(memory, ("law", "ops"))
+    memory.settings = memory.settings._replace(author="bob")
+
+    assert within(memory, ("ops", "law", "ops")) is view
+    assert view.settings.author == "bob" and view.whole is memory
+    assert without(memory, ("law", "ops")) is not view
+    assert view.failures is memory.failures
+    for number in range(MAX_SCOPED - 2):
+        within(memory, (f"d{number}",))
+    assert len(memory.scoped) == MAX_SCOPED and within(memory, ("law", "ops")) is view
+
+
+@pytest.mark.parametrize("follow", ["follow_switches", "follow_settings"])
+def test_a_view_follows_the_switches_of_its_memory(memory: Memory, follow: str) -> None:
+    view = within(memory, ("ops",))
+    switches.turn(*memory.switched_by, ["write"], False)
+    before = view.settings.writes
+
+    getattr(view, follow)()
+
+    assert (before, view.settings.writes, memory.settings.writes) == (True, False, False)
+
+
+def test_a_record_is_stored_in_a_domain_that_its_view_shows(memory: Memory) -> None:
+    shown, hidden = within(memory, ("law", "ops")), without(memory, ("law",))
+    law = decision("Sign first", domain="law")
+    hr = OPS._replace(domain="hr")
+
+    stored = [
+        shown.remember(law, OPS),
+        shown.remember(decision("Ask twice"), hr),
+        hidden.remember(law._replace(what="Sign last"), OPS),
+    ]
+
+    assert [record.domain for record in stored if record] == ["ops", "law", "law"]
+    kept = records.as_object(decision("Page the owner", id="r1", domain="ops"))
+    for view, domain in ((within(memory, ("law",)), "law"), (shown, "ops"), (memory, "ops")):
+        payload = {"record": kept, "seen_in": []}
+        view.write_now("put_record", payload, LAW, store="project")
+        assert [r.domain for r in memory.find_records("id = 'r1'")] == [domain]
+
+
+def test_an_observation_is_added_only_to_an_entity_that_the_view_shows(memory: Memory) -> None:
+    create(memory, "law-book", "is cited", LAW)
+    create(memory, "api", "runs", OPS)
+    scoped = within(memory, ("ops",))
+
+    def say(view: Memory, *names: str) -> None:
+        stated = [{"entityName": name, "contents": ["is new"]} for name in names]
+        view.write("add_observations", {"observations": stated}, OPS)
+
+    with pytest.raises(NotFound, match="law-book"):
+        say(scoped, "api", "law-book")
+    assert rows(scoped, TEXTS) == [("runs",)]
+    say(scoped, "api")
+    say(without(memory, ("law",)), "law-book")
+    assert len(rows(memory, TEXTS)) == 4 and len(rows(scoped, TEXTS)) == 3
+
+
+def test_a_view_reports_no_entity_of_another_domain_as_left_without_content(
+    memory: Memory,
+) -> None:
+    edges = {"relations": [{"from": "api", "relationType": "u", "to": "book"}]}
+    scoped = within(memory, ("ops",))
+    create(memory, "api", "runs", OPS)
+    memory.write("create_entities", {"entities": [_bare("book")]}, LAW)
+    scoped.write("create_relations", edges, OPS)
+
+    gone = scoped.write("delete_relations", edges, OPS)
+
+    assert (gone["deleted"], gone["orphans"]) == (1, [])
+    memory.write("create_relations", edges, OPS)
+    assert memory.write("delete_relations", edges, OPS)["orphans"] == ["book"]
+
+
+def _bare(name: str) -> dict[str, object]:
+    return {"name": name, "entityType": "component", "observations": []}
+
+
+def test_aliases_are_shown_only_where_domains_are_merely_hidden(memory: Memory) -> None:
+    create(memory, "api", "runs", OPS)
+    memory.write("alias", {"entity": "api", "aliases": ["gateway"]}, OPS, store="project")
+    aliases = "SELECT alias FROM aliases"
+
+    assert rows(within(memory, ("ops",)), aliases) == []
+    assert rows(without(memory, ("law",)), aliases) == [("gateway",)]
+    assert [db.is_scoped for db in within(memory, ("ops",)).databases()] == [True]
+    assert [db.is_scoped for db in memory.databases()] == [False]
+
+
+def test_opening_a_missing_database_through_a_view_creates_it_in_the_memory(
+    memory: Memory,
+) -> None:
+    scoped = within(memory, ("ops",))
+    assert scoped.database("project", create=False) is None and memory.open_databases() == []
+
+    opened = scoped.session_database()
+
+    assert opened.is_scoped and memory.open_databases() != [opened]
+    memory.close()
+    assert scoped.open_databases() == []

@@ -37,3 +37,17 @@ def test_the_line_of_a_conversation_turn_is_recognised_by_the_short_id_of_the_tu
 
 def test_no_text_is_counted_for_an_incomplete_memory_id() -> None:
     assert items(["graph:", "record:"], "a line") == [Item("", "frame", 6)]
+
+
+def test_an_entity_is_found_by_its_name_with_or_without_the_number_of_an_observation() -> None:
+    for memory in ("graph:Redis", "graph:Redis#7", "graph:Redis#7#8"):
+        found = items([memory], f"a heading\n{GRAPH_LINE}")
+        is_named = not memory.endswith("#8")
+        assert (Item(memory, "graph", len(GRAPH_LINE)) in found) == is_named
+
+
+def test_a_line_is_counted_for_one_memory_only_and_an_empty_text_for_none() -> None:
+    found = items(["graph:Redis#7", "graph:Redis#8"], GRAPH_LINE)
+
+    assert found == [Item("graph:Redis#7", "graph", len(GRAPH_LINE))]
+    assert items([RECORD], "") == []

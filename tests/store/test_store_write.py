@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.ids import new_id
-from memory_fabric.models import Entity, Graph, Operation, Relation
+from memory_fabric.models import Entity, Graph, Operation, Provenance, Relation
 from memory_fabric.store import write
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.operations import kinds
@@ -210,6 +211,44 @@ def test_nothing_is_written_while_memory_is_switched_off(tmp_path: Path) -> None
     assert not os.path.exists(memory.path_of("project"))
 
 
+def test_of_several_operations_all_are_applied_or_none(memory: Memory) -> None:
+    made = [
+        Operation(new_id(), "create_entities", {"entities": [entity(name)]}, TOOL)
+        for name in ("api", "db")
+    ]
+    unknown = {"observations": [{"entityName": "nobody", "contents": ["x"]}]}
+    failing = Operation(new_id(), "add_observations", unknown, TOOL)
+
+    for wrong in (failing, failing._replace(payload={})):
+        with pytest.raises((NotFound, BadInput)):
+            write.apply_all(database(memory), [made[0], wrong])
+    assert whole(memory).entities == ()
+
+    results = write.apply_all(database(memory), [*made, made[0]])
+    assert [names(whole(memory).entities), results[2]] == [["api", "db"], {"applied_before": True}]
+
+
+def test_an_operation_is_read_from_its_line_with_only_known_fields() -> None:
+    payload = {"entities": [entity("api", "a")]}
+    stored = Operation("o1", "create_entities", payload, TOOL._replace(at="2026"), "user")
+    line = write.as_object(stored)
+    odd = line | {"store": "elsewhere", "provenance": {"source": "mcp", "agent": 3, "x": "y"}}
+
+    assert write.from_object(line) == stored
+    read = write.from_object(odd)
+    assert read is not None and read.store == "project"
+    assert read.provenance == Provenance("mcp")
+    wrong: list[dict[str, Any]] = [{"id": ""}, {"kind": "x"}, {"payload": []}]
+    wrong.append({"provenance": {"source": 1}})
+    assert [write.from_object(line | part) for part in wrong] == [None] * 4
+
+
+def test_stored_values_are_valid_text_in_every_key_and_list() -> None:
+    given = {"a\ud800": ("x\ud800", [1, None]), "b": {"</memory-fabric>": True}}
+
+    assert write.cleaned(given) == {"a?": ["x?", [1, None]], "b": {"</memory-fabric>": True}}
+
+
 # --- two databases -------------------------------------------------------------------------------
 
 
@@ -280,3 +319,86 @@ def test_entities_are_stored_in_the_user_database_if_there_is_no_project(tmp_pat
     assert memory.write("add_observations", {"observations": []}, TOOL)["results"] == []
     memory.flush()
     assert memory.failures == []
+
+
+@pytest.mark.parametrize(
+    ("item", "unavailable", "store"),
+    [
+        ("ours", (), "project"),
+        ("mine", (), "user"),
+        ("both", (), "project"),
+        ("new", ("project",), "project"),
+        ("new", ("user",), "user"),
+        ("new", ("project", "user"), "project"),
+    ],
+)
+def test_an_observation_goes_to_the_database_that_has_or_may_have_its_entity(
+    item: str, unavailable: tuple[str, ...], store: str
+) -> None:
+    living = {"project": {"ours", "both"}, "user": {"mine", "both"}}
+    stated = [{"entityName": item, "contents": ["x"]}]
+    payload = {"observations": stated, "batch": "b"}
+
+    assert write.split("add_observations", payload, living, unavailable) == [(store, payload)]
+
+
+def test_a_change_is_split_into_the_parts_of_both_databases_in_order() -> None:
+    living = {"project": {"ours"}, "user": {"mine", "yours"}}
+    relations = [relation("mine", "u", "yours"), relation("mine", "u", "ours")]
+    relations.append(relation("new", "u", "mine"))
+
+    parts = write.split("create_relations", {"relations": relations}, living, ())
+    empty = write.split("create_entities", {"entities": []}, living, ())
+    gone = {"entityNames": ["x"]}
+
+    assert parts == [
+        ("user", {"relations": relations[:1]}),
+        ("project", {"relations": relations[1:]}),
+    ]
+    assert empty == [("project", {"entities": []})]
+    assert write.split("delete_entities", gone, {"user": set()}, ("project",)) == [
+        ("project", gone),
+        ("user", gone),
+    ]
+    assert write.split("delete_entities", gone, {"user": set()}, ()) == [("user", gone)]
+
+
+def test_the_results_of_a_split_change_are_combined() -> None:
+    payload = {"entities": [entity(name) for name in ("a", "b", "c")]}
+    first = {"entities": [entity("c"), entity("a")], "variants": {"a": ["A"]}, "queued": False}
+    second = {"entities": [entity("b")], "variants": {"b": ["B"]}, "queued": True, "because": "x"}
+
+    whole = write.combine("create_entities", payload, [first, second])
+    alone = write.combine("create_entities", payload, [first])
+    gone = write.combine("delete_entities", {}, [{"deleted": 1, "orphans": ["x"]}, {"deleted": 2}])
+
+    assert whole["entities"] == payload["entities"]
+    assert whole["variants"] == {"a": ["A"], "b": ["B"]}
+    assert (whole["queued"], whole["because"]) == (True, "x")
+    assert alone == first
+    assert gone == {"deleted": 3, "orphans": ["x"]}
+    assert write.combine("delete_entities", {}, []) == {"deleted": 0}
+
+
+def test_an_import_is_divided_into_operations_of_limited_size_and_one_kind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(write, "BATCH_ITEMS", 2)
+    edge = Relation("a", "u", "b")
+    items: list[Entity | Relation] = [Entity(name, "t") for name in "abc"]
+    items += [edge, edge, Entity("d", "t")]
+
+    def sizes(*some: Entity | Relation) -> list[int]:
+        made = write.create_operations(some)
+        return [len(part) for _, payload in made for part in payload.values()]
+
+    assert [kind for kind, _ in write.create_operations(items)] == [
+        *("create_entities", "create_entities", "create_relations", "create_entities")
+    ]
+    assert sizes(*items) == [2, 1, 2, 1]
+    assert sizes() == []
+    monkeypatch.setattr(write, "BATCH_CHARS", 4)
+    assert sizes(Entity("ab", "long type", ("c",)), Entity("d", "t")) == [2]
+    assert sizes(Entity("ab", "t", ("c", "d")), Entity("d", "t")) == [1, 1]
+    assert sizes(edge, edge) == [2] and sizes(Relation("ab", "u", "b"), edge) == [1, 1]
+    assert sizes(Entity("abcd", "t"), Entity("a", "t"), Entity("b", "t")) == [1, 2]

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from memory_fabric.store.conversations import sessions
+from memory_fabric.ids import new_id
+from memory_fabric.models import Operation
+from memory_fabric.store import write
+from memory_fabric.store.conversations import prompts as stored_prompts
+from memory_fabric.store.conversations import sessions, worth
 from memory_fabric.store.database import Database, open_database
+from store.support import USER
 
 NOW = "2026-01-15T10:00:00.000Z"
 
@@ -227,3 +233,256 @@ def test_data_of_old_sessions_is_deleted(db: Database) -> None:
     assert sessions.injected(db, "old") == frozenset() and sessions.injected(db, "new")
     assert db.rows("SELECT id FROM tasks") == [("t-new",)]
     assert db.rows("SELECT session FROM told") == [("new",)]
+
+
+def say(db: Database, *turns: tuple[str, str, str, str, str]) -> None:
+    """Store turns, given as (id, session, role, text, time)."""
+    fields = ("id", "session", "role", "text", "created_at")
+    payload = {"episodes": [dict(zip(fields, turn, strict=True)) for turn in turns]}
+    write.apply(db, Operation(new_id(), "add_episodes", payload, USER._replace(at=NOW)))
+
+
+def test_notes_about_a_session_are_committed_without_waiting_for_the_disk(db: Database) -> None:
+    sessions.touch(db, "s", NOW)
+    prompt = stored_prompts.Prompt(1, NOW, "text")
+    actions: dict[str, Callable[[], object]] = {
+        "touch": lambda: sessions.touch(db, "s", NOW),
+        "set_fields": lambda: sessions.set_fields(db, "s", offset=1),
+        "record_injections": lambda: sessions.record_injections(db, "s", "", (), "prompt", NOW),
+        "record_told": lambda: sessions.record_told(db, "s", "prompt", NOW, ()),
+        "note_closed": lambda: sessions.note_closed(db, "s", ["r"], NOW),
+        "add_feedback": lambda: sessions.add_feedback(db, "s", [("k", "h", "t")]),
+        "mark_told": lambda: sessions.mark_told(db, "s", [("k", "h", "t", 0)]),
+        "copy_ledger": lambda: sessions.copy_ledger(db, "s", "fork"),
+        "save_task": lambda: sessions.save_task(db, "t", "s", "tester", "text", NOW),
+        "offer_tasks": lambda: sessions.offer_tasks(db, "s", "tester", ["t"], "a"),
+        "close_tasks": lambda: sessions.close_tasks(db, ["t"]),
+        "add": lambda: stored_prompts.add(db, "s", "text", NOW),
+        "copy_typed": lambda: stored_prompts.copy_typed(db, "fork", ["text"]),
+        "settle": lambda: stored_prompts.settle(db, prompt, stored_prompts.TYPED),
+        "mark_answered": lambda: stored_prompts.mark_answered(db, [prompt]),
+        "save_outcomes": lambda: worth.save_outcomes(db, {1: True}, NOW),
+    }
+
+    def is_synced(action: Callable[[], object]) -> bool:
+        with db.transaction():
+            pass  # durable, unlike what follows
+        action()
+        return db.row("PRAGMA synchronous") != (1,)
+
+    assert [name for name, action in actions.items() if is_synced(action)] == []
+
+
+def test_the_transcript_of_a_session_is_replaced_only_after_it_was_moved(
+    db: Database, tmp_path: Path
+) -> None:
+    first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
+    first.touch()
+    sessions.touch(db, "s", NOW, str(first))
+
+    sessions.touch(db, "s", NOW, str(second))
+    assert sessions.place_of(db, "s") == (str(first), "")
+
+    first.rename(second)
+    sessions.touch(db, "s", NOW, str(second))
+    assert sessions.place_of(db, "s") == (str(second), "")
+    assert sessions.place_of(db, "nobody") == ("", "")
+
+
+def test_the_state_of_a_session_tells_its_start_memory_compaction_and_prompts(
+    db: Database,
+) -> None:
+    assert sessions.state_of(db, "s", 5) is None
+    sessions.touch(db, "s", NOW)
+    assert sessions.state_of(db, "s", 5) == (NOW, False, "", 0, False)
+
+    sessions.record_injections(db, "s", "", (), "session", NOW, loaded=True)
+    sessions.save_checkpoint(db, "s", {"at": "2026-02"})
+    prompts(db, 2)
+    stored_prompts.add(db, "s", "abcde", NOW)
+
+    assert sessions.state_of(db, "s", 5) == (NOW, True, "2026-02", 2, True)
+    assert sessions.state_of(db, "s", 6) == (NOW, True, "2026-02", 2, False)
+
+
+def test_recording_an_injection_neither_marks_the_block_as_shown_nor_drops_earlier_ones(
+    db: Database,
+) -> None:
+    sessions.record_injections(db, "s", "", ["record:1"], "prompt", NOW)
+    sessions.record_injections(db, "s", "", ["record:2"], "prompt", NOW)
+
+    assert sessions.field(db, "s", "loaded_at") == ""
+    assert sessions.injected(db, "s") == {"record:1", "record:2"}
+    names = ["record:1", "record:3"]
+    assert sessions.injected_of(db, "s", "", names) == {"record:1"}
+    assert sessions.injected_of(db, "s", "agent", names) == frozenset()
+
+
+def test_a_transcript_counts_as_unread_while_it_is_being_learned(db: Database) -> None:
+    for session in ("s", "learning"):
+        sessions.touch(db, session, NOW)
+        sessions.set_fields(db, session, offset=7)
+    with db.transaction() as c:
+        c.execute("INSERT INTO meta VALUES ('learning learning', '')")
+
+    assert sessions.read_to(db) == {"s": 7, "learning": -1}
+
+
+def test_only_other_recent_sessions_that_changed_files_count_as_work(db: Database) -> None:
+    for session, seen, files in [
+        ("old", "2026-01", ["a"]),
+        ("idle", "2026-03", []),
+        ("one", "2026-03", ["a"]),
+        ("two", "2026-04", ["b", "c"]),
+    ]:
+        sessions.touch(db, session, seen)
+        sessions.save_notes(db, session, {"files": files})
+
+    assert sessions.worked_since(db, "2026-01", "me", 9) == 2
+    assert sessions.worked_since(db, "2026-01", "one", 9) == 1
+    assert sessions.worked_since(db, "2026-01", "me", 1) == 1
+
+
+def test_each_part_of_feedback_is_new_once_and_told_once(db: Database) -> None:
+    sessions.touch(db, "s", NOW)
+    assert sessions.feedback(db, "s") == sessions.feedback(db, "nobody") == []
+
+    assert sessions.add_feedback(db, "s", [("k1", "h", "Zoë"), ("k2", "h", "b")]) == {"k1", "k2"}
+    assert sessions.add_feedback(db, "s", [("k2", "h", "b")]) == set()
+    assert sessions.add_feedback(db, "s", [("k2", "h", "b"), ("k3", "h", "c")]) == {"k3"}
+    assert sessions.feedback(db, "s")[0] == ["k1", "h", "Zoë", 0]
+
+    sessions.mark_told(db, "s", sessions.feedback(db, "s")[:1])
+    assert [part[0] for part in sessions.feedback(db, "s")] == ["k2", "k3"]
+    sessions.mark_told(db, "s", sessions.feedback(db, "s")[1:])
+    assert [part[0] for part in sessions.feedback(db, "s")] == ["k2"]
+    assert sessions.add_feedback(db, "s", [("k1", "h", "Zoë")]) == set()
+
+
+def test_only_the_newest_feedback_is_kept(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "MAX_FEEDBACK", 2)
+    sessions.touch(db, "s", NOW)
+
+    sessions.add_feedback(db, "s", [(key, "h", "t") for key in ("k1", "k2", "k3")])
+
+    assert [part[0] for part in sessions.feedback(db, "s")] == ["k2", "k3"]
+
+
+def test_saving_the_notes_of_a_session_keeps_feedback_that_came_meanwhile(db: Database) -> None:
+    sessions.touch(db, "s", NOW)
+    notes = sessions.load_notes(db, "s")
+    sessions.add_feedback(db, "s", [("k", "h", "t")])
+
+    sessions.save_notes(db, "s", {**notes, "tasks": ["größer"]}, offset=5)
+
+    assert sessions.load_notes(db, "s")["tasks"] == ["größer"]
+    assert [part[0] for part in sessions.feedback(db, "s")] == ["k"]
+    assert sessions.field(db, "s", "offset") == 5
+    assert "größer" in sessions.field(db, "s", "block")
+
+
+def test_damaged_notes_and_checkpoints_are_read_as_empty(db: Database) -> None:
+    sessions.touch(db, "s", NOW)
+    assert sessions.load_notes(db, "s") == sessions.load_notes(db, "nobody") == {}
+    sessions.set_fields(db, "s", block="{", checkpoint="[1]")
+
+    assert sessions.load_notes(db, "s") == sessions.load_checkpoint(db, "s") == {}
+    assert sessions.add_feedback(db, "s", [("k", "h", "t")]) == {"k"}
+
+
+def test_the_end_of_a_turn_is_saved_only_if_it_differs_from_the_last(db: Database) -> None:
+    sessions.touch(db, "s", NOW)
+
+    def changes(scheduled: list[str], asks: bool) -> int:
+        before = db.connection.total_changes
+        sessions.note_turn(db, "s", scheduled, asks=asks)
+        return db.connection.total_changes - before
+
+    assert changes([], False) == 0
+    assert changes([], True) and changes(["Look again"], True)
+    assert changes(["Look again"], True) == 0
+    assert changes(["Look again"], False)
+    assert sessions.load_notes(db, "s") == {"scheduled": ["Look again"], "asks": False}
+
+
+def test_records_closed_by_other_sessions_are_listed_until_a_session_was_told(
+    db: Database,
+) -> None:
+    sessions.note_closed(db, "a", ["r1"], "2026-01")
+    sessions.note_closed(db, "b", ["r2"], "2026-02")
+
+    assert sessions.closed_elsewhere(db, "a") == [("r2", "2026-02")]
+    assert sessions.closed_elsewhere(db, "c") == [("r2", "2026-02"), ("r1", "2026-01")]
+    sessions.record_injections(db, "b", "", (), "compact", NOW, anew=True)
+    sessions.record_injections(db, "c", "", ["closed:r1"], "session", NOW)
+    assert sessions.closed_elsewhere(db, "d") == [("r2", "2026-02")]
+
+
+def test_stored_turns_are_recognised_by_their_id_or_by_role_and_time(db: Database) -> None:
+    say(db, ("u1", "s1", "user", "Hello", "2026-01"), ("a1", "s1", "assistant", "Hi", "2026-02"))
+
+    by_uuid, by_time = sessions.known_turns(
+        db, [("u1", "user", "2026-01"), ("copy", "assistant", "2026-02"), ("new", "user", "2026")]
+    )
+
+    assert by_uuid == {"u1": "s1"}
+    assert by_time == {
+        ("user", "2026-01"): [("s1", "Hello")],
+        ("assistant", "2026-02"): [("s1", "Hi")],
+    }
+    assert sessions.known_turns(db, []) == ({}, {})
+
+
+def test_the_answer_to_a_request_is_the_last_one_before_the_next_request(db: Database) -> None:
+    assert sessions.count_sessions(db, 9) == 0
+    say(
+        db,
+        ("u1", "s1", "user", "Which port?", "1"),
+        ("a1", "s1", "assistant", "I will look.", "2"),
+        ("a2", "s1", "assistant", "It is 8080.", "3"),
+        ("x1", "s2", "assistant", "Elsewhere.", "3"),
+        ("u2", "s1", "user", "Why?", "4"),
+    )
+
+    assert sessions.answer_to(db, "u1") == "It is 8080."
+    assert sessions.answer_to(db, "u2") == sessions.answer_to(db, "nobody") == ""
+    assert (sessions.count_sessions(db, 9), sessions.count_sessions(db, 1)) == (2, 1)
+
+
+def test_an_old_session_keeps_its_row_while_its_transcript_exists(
+    db: Database, tmp_path: Path
+) -> None:
+    there = tmp_path / "there.jsonl"
+    there.touch()
+    for session, transcript in [("there", str(there)), ("gone", str(tmp_path / "gone.jsonl"))]:
+        sessions.touch(db, session, "2026-01", transcript)
+        sessions.set_fields(db, session, block="{}", checkpoint="{}", offset=7)
+
+    sessions.expire(db, "2026-02")
+
+    assert db.rows("SELECT id, offset, block, checkpoint FROM sessions") == [("there", 7, "", "")]
+
+
+def test_an_agent_without_an_id_is_recorded_like_any_other(db: Database) -> None:
+    note(db, "t0", "t1")
+    sessions.offer_tasks(db, "s", "tester", ["t0", "t1"], "")
+    offered = [agents for _, _, agents in sessions.open_tasks(db, "s", "tester")]
+    assert offered == [(sessions.NAMELESS,)] * 2
+    sessions.offer_tasks(db, "s", "tester", ["t0", "t1"], "a1")
+    assert waiting(db) == []
+
+
+def test_an_outcome_is_saved_for_the_row_that_was_judged(db: Database) -> None:
+    told = [("record:r1", "decision", 9), ("record:r2", "decision", 9), ("graph:x#1", "graph", 3)]
+    sessions.record_told(db, "s", "prompt", NOW, told)
+    second, first = worth.to_judge(db, "s")
+    assert (first[1:], second[1:]) == (("r1", "prompt"), ("r2", "prompt"))
+
+    worth.save_outcomes(db, {first[0]: True, second[0]: False}, NOW)
+
+    assert db.rows("SELECT followed, judged_at FROM told ORDER BY id") == [
+        (1, NOW),
+        (0, NOW),
+        (None, ""),
+    ]
+    assert worth.to_judge(db, "s") == [second]

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.errors import BadInput, NotFound
+from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.ids import new_id
-from memory_fabric.models import Entity, Operation, Provenance
+from memory_fabric.models import Entity, Operation, Provenance, Record
 from memory_fabric.store import journal, records, write
 from memory_fabric.store.forget import plan
 from memory_fabric.store.history import merge
@@ -272,3 +272,140 @@ def test_an_observation_is_deleted_by_a_forget_operation_from_the_queue(memory: 
 
     assert operation is not None
     assert write.apply(database(memory), operation)["deleted"] == 1
+
+
+def test_an_entity_is_found_with_the_records_about_it_alone_and_other_records_are_kept(
+    memory: Memory,
+) -> None:
+    redis, kafka = Entity("Redis", "technology"), Entity("Kafka", "technology")
+    project = Entity("billing", "project")
+    alone = memory.remember(decision("Use it for carts", entities=(redis, project)), USER)
+    both = memory.remember(decision("Use both for mails", entities=(redis, kafka)), USER)
+    create(memory, entity("Redis", "is fast"))
+    memory.write("create_relations", {"relations": [relation("api", "uses", "Redis")]}, TOOL)
+    assert alone is not None and both is not None
+
+    found = plan.find(memory, "Redis")
+
+    assert (found.records, found.kept) == ((alone,), (both,))
+    assert [(e.type, e.store, e.observations, e.relations) for e in found.entities] == [
+        ("technology", "project", ("is fast",), 1)
+    ]
+    assert len(found) == 2
+    shown = plan.as_json(found)
+    assert shown["code"] == found.code and len(found.code) == 8
+    assert [[r["id"] for r in shown[key]] for key in ("records", "kept")] == [[alone.id], [both.id]]
+    assert shown["entities"][0]["name"] == "Redis" and shown["turns"] == shown["observations"] == []
+    assert plan.forget(memory, found, BY) == 2
+    assert [record.id for record in memory.find_records("1")] == [both.id]
+
+
+def turn(memory: Memory, id_: str, text: str = "hello") -> None:
+    episode = {"id": id_, "session": "s", "role": "user", "text": text, "created_at": "2026"}
+    memory.write("add_episodes", {"episodes": [episode]}, TOOL)
+
+
+def test_a_turn_is_found_by_the_end_of_its_id_unless_several_turns_have_it(memory: Memory) -> None:
+    turn(memory, "0199aaaa-0000beef")
+    turn(memory, "0199bbbb-0000beef", "there")
+
+    [only] = plan.find(memory, "episode:aaaa-0000beef").turns
+    assert (only.id, only.role, only.text, only.at, only.store) == (
+        *("0199aaaa-0000beef", "user", "hello", "2026", "project"),
+    )
+    with pytest.raises(BadInput, match="0199bbbb-0000beef"):
+        plan.find(memory, "0000beef")
+    for unknown in ("episode:eef", "episode:0000dead"):
+        with pytest.raises(NotFound):
+            plan.find(memory, unknown)
+    assert plan.find(memory, "episode:a-0000beef").turns == (only,)
+
+
+def test_the_code_of_a_request_changes_with_every_match_and_option(memory: Memory) -> None:
+    found = plan.Found("x", words="ab")
+    record = decision(id="r1")
+    others = [
+        plan.Found("x", (record,)),
+        plan.Found("x", (record._replace(why="because"),)),
+        plan.Found("x", turns=(plan.FoundTurn("t", "user", "a", "b", "project"),)),
+        plan.Found("x", observations=(plan.FoundText("a", "b", "project"),)),
+        plan.Found("x", words="ab", exact=True),
+        plan.Found("x", words="ab", inside=True),
+        plan.Found("x", words="ab", everywhere=True),
+        plan.Found("x"),
+    ]
+
+    assert len({one.code for one in (found, *others)}) == len(others) + 1
+    assert plan.Found("another text", words="ab").code == found.code
+    assert [len(one) for one in others] == [1, 1, 1, 1, 0, 0, 0, 0]
+
+
+def chain(memory: Memory, *texts: str) -> list[Record]:
+    """Store records, each superseding the one before."""
+    made: list[Record] = []
+    for number, text in enumerate(texts):
+        by = USER._replace(at=f"2026-0{number + 1}")
+        stored = memory.remember(decision(text), by, [record.id for record in made[-1:]])
+        assert stored is not None
+        made.append(stored)
+    return [memory.find_records("id = ?", (record.id,))[0] for record in made]
+
+
+def test_records_that_become_valid_again_are_named_before_their_successor_is_forgotten(
+    memory: Memory,
+) -> None:
+    first, second, third = chain(memory, "Use tape", "Use disks", "Use clouds and rain")
+    short = first.id[-8:]
+
+    assert plan.reopened(memory, [first]) == ""
+    assert plan.reopened(memory, [third]) == (
+        f"{second.id[-8:]} “Use disks” holds again; `forget {second.id[-8:]}` too?"
+    )
+    assert plan.reopened(memory, [second, third]) == plan.reopened(memory, [third, second])
+    assert plan.reopened(memory, [second, third]).startswith(f"{short} “Use tape” holds again")
+    assert plan.reopened(memory, [second]) == ""
+    assert plan.reopened(memory, [first, second, third]) == ""
+    other, newer = chain(memory, "Walk", "Ride a horse")
+    both = plan.reopened(memory, [newer, third])
+    assert "hold again" in both and other.id[-8:] in both and second.id[-8:] in both
+
+
+def test_a_change_that_waits_in_the_queue_is_reported_as_not_yet_forgotten(
+    memory: Memory,
+) -> None:
+    create(memory, entity("Ann", "likes tea"))
+    found = plan.find(memory, "Ann")
+    database(memory).newer = True
+    database(memory).connection.execute("PRAGMA user_version = 99")
+
+    with pytest.raises(StoreUnavailable, match="forgotten later"):
+        plan.forget(memory, found, BY)
+
+    assert len(journal.queued(memory.queue_folder("project"))[0]) == 1
+
+
+def test_a_purge_is_planned_with_all_names_and_with_texts_that_are_not_too_short(
+    memory: Memory,
+) -> None:
+    create(memory, entity("Ann", "likes green tea a lot", "is tall"))
+    merge.change_aliases(memory, "Ann", ["Annie"], BY)
+    user = memory.remember(decision("Drink green tea", why="it is good", scope="user"), USER)
+    assert user is not None
+
+    planned = plan.purge_plan(memory, plan.find(memory, "Ann"))
+    mine = plan.purge_plan(memory, plan.find(memory, user.id))
+
+    assert planned["texts"] == ["likes green tea a lot"]
+    assert (planned["short"], planned["memories"], planned["everywhere"]) == (1, 1, False)
+    assert planned["stores"]["project"]["names"] == ["Ann", "Annie"]
+    said = [["Ann", "likes green tea a lot"], ["Ann", "is tall"]]
+    assert planned["stores"]["project"]["said"] == said
+    assert (mine["ids"], mine["everywhere"], mine["words"]) == ([user.id], True, [])
+    assert (mine["texts"], mine["short"]) == (["Drink green tea"], 1)
+    words = plan.purge_plan(memory, plan.Found("tea", (user,), words="green tea", exact=True))
+    assert (words["texts"], words["words"], words["exact"]) == ([], ["green tea"], True)
+    target = plan.target_in(planned, memory, database(memory))
+    assert target.names == {"Ann", "Annie"} and ("Ann", "is tall") in target.said
+    other = plan.target_in(planned, memory, database(memory, "user"))
+    assert (other.names, other.said, other.given) == (frozenset(), frozenset(), target.names)
+    assert plan.target_of(words).exact and not plan.target_of(words).inside

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from drawn import token
 from memory_fabric.models import Entity
-from memory_fabric.store.graph_file import exchange
-from memory_fabric.store.graph_file.line_edits import MAX_OPERATIONS
+from memory_fabric.store.graph_file import exchange, line_edits
+from memory_fabric.store.graph_file.agreed import NOTHING, State, mark_of
+from memory_fabric.store.graph_file.line_edits import MAX_OPERATIONS, Edits, edited, edits_since
+from memory_fabric.store.memory import Memory
 from store.serving import Served, edge, line, say, whole
-from store.support import TOOL, database, entity, names, relation
+from store.support import TOOL, World, create, database, entity, names, relation
 
 
 @pytest.fixture
@@ -231,3 +233,142 @@ def test_an_entity_keeps_existing_when_another_program_deletes_its_only_relation
     memory.flush()
 
     assert served.lines == [line("a"), line("x", kind="unknown"), line("ours")]
+
+
+A, B, NEW, EDGE, MORE = line("a"), line("b"), line("new"), edge("a", "u", "b"), edge("b", "u", "a")
+SPACED = EDGE.replace(b'{"type":"relation"', b'{"type": "relation"')
+
+
+def joined(*lines: bytes) -> bytes:
+    return b"".join(part + b"\n" for part in lines)
+
+
+def replacing(lines: Mapping[bytes, bytes]) -> Edits:
+    return Edits(1, "o1", (), lines, {old: mark_of(old) for old in lines})
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ((), (NEW, MORE)),
+        ((A,), (A, NEW, MORE)),
+        ((A, EDGE), (A, NEW, EDGE, MORE)),
+        ((A, SPACED), (A, NEW, SPACED, MORE)),
+        ((A, SPACED, EDGE), (A, NEW, SPACED, EDGE, MORE)),
+        ((A, EDGE, SPACED), (A, NEW, EDGE, SPACED, MORE)),
+        ((EDGE, A, EDGE), (NEW, EDGE, A, EDGE, MORE)),
+        ((SPACED, A), (NEW, SPACED, A, MORE)),
+    ],
+)
+def test_new_entities_come_before_the_first_relation_and_new_relations_at_the_end(
+    before: tuple[bytes, ...], after: tuple[bytes, ...]
+) -> None:
+    edits = Edits(1, "o1", (MORE, NEW))
+
+    assert edited(joined(*before), edits) == joined(*after)
+    assert edited(joined(*before).removesuffix(b"\n"), edits) == joined(*after)
+
+
+def test_a_line_is_replaced_or_removed_only_if_it_occurs_exactly_once() -> None:
+    for content in ((A, B, EDGE), (B, A, EDGE), (B, EDGE, A)):
+        changed = tuple(NEW if part == A else part for part in content)
+        rest = tuple(part for part in content if part != A)
+        assert edited(joined(*content), replacing({A: NEW})) == joined(*changed)
+        assert edited(joined(*content), replacing({A: b""})) == joined(*rest)
+    for wrong in ((B, EDGE), (A, A, B), (B, A, A), (A, B, A), (B + A,), (A + b" ",)):
+        assert edited(joined(*wrong), replacing({A: NEW})) is None
+
+
+def test_a_line_in_another_form_is_found_by_its_digest() -> None:
+    odd = {
+        part: json.dumps(json.loads(part), ensure_ascii=True).encode()
+        for part in (line("Zoë"), edge("Zoë", "u", "b"), A)
+    }
+    content = joined(B, *odd.values(), line("Zoë", "other"))
+
+    for part, form in odd.items():
+        edits = Edits(1, "o1", (), {part: NEW}, {part: mark_of(form)})
+        assert edited(content, edits) == content.replace(form, NEW)
+        assert edited(content + joined(form), edits) is None
+        assert edited(joined(B), edits) is None
+
+
+def test_the_new_lines_of_edits_are_added_and_replaced_ones() -> None:
+    assert Edits(1, "o1", (A,), {B: NEW, EDGE: b""}).new == [A, NEW]
+
+
+@pytest.fixture
+def user(tmp_path: Path) -> Memory:
+    return World(tmp_path).memory(CLAUDE_PROJECT_DIR="")
+
+
+def unread() -> bytes:
+    raise AssertionError("the agreed lines are not needed")
+
+
+def test_changes_that_only_add_lines_need_no_agreed_lines(user: Memory) -> None:
+    create(user, entity("a", kind="t"))
+    edges = {"relations": [relation("a", "u", "new")]}
+    user.write("create_relations", edges, TOOL)
+    db = database(user, "user")
+    [(seq, id_)] = db.rows("SELECT seq, id FROM operations ORDER BY seq DESC LIMIT 1")
+
+    whole_edits = edits_since(db, NOTHING, unread)
+    nothing = edits_since(db, State(None, "", seq, id_), unread)
+
+    made = (A, line("new", kind="unknown"), edge("a", "u", "new"))
+    assert whole_edits == Edits(seq, id_, made)
+    assert nothing == Edits(seq, id_)
+    user.write("create_entities", {"entities": [entity("x")]}, TOOL._replace(source="import"))
+    assert edits_since(db, State(None, "", seq, id_), unread) == Edits(seq, id_)
+
+
+def test_the_agreed_form_of_a_line_is_found_unless_it_was_removed_or_is_ambiguous(
+    user: Memory,
+) -> None:
+    create(user, entity("a", kind="t"))
+    db = database(user, "user")
+    [(seq, id_)] = db.rows("SELECT seq, id FROM operations")
+    state = State(None, "", seq, id_)
+    said = {"observations": [{"entityName": "a", "contents": ["x"]}]}
+    user.write("add_observations", said, TOOL)
+    new, mark = line("a", "x"), mark_of(b"another form")
+
+    def replaced(*saved: bytes) -> Edits | None:
+        found = edits_since(db, state, lambda: joined(b"{}", *saved))
+        return found._replace(seq=0, operation="") if found else None
+
+    agreed_line = mark.hex().encode() + b" " + A
+    other = mark_of(b"a third form").hex().encode() + b" " + line("a", "y")
+    gone = b"- " + mark.hex().encode()
+    unlike = mark_of(b"x").hex().encode() + b" " + line("ab")
+    assert replaced(unlike, agreed_line) == Edits(0, "", (), {A: new}, {A: mark})
+    assert replaced(agreed_line, gone) == replaced(unlike) == Edits(0, "", (new,))
+    assert replaced(agreed_line, other) is None
+    assert replaced(agreed_line, gone, other) == Edits(
+        0, "", (), {line("a", "y"): new}, {line("a", "y"): mark_of(b"a third form")}
+    )
+    same = mark.hex().encode() + b" " + new
+    assert replaced(same) == Edits(0, "")
+
+
+@pytest.mark.parametrize("limit", ["MAX_OPERATIONS", "MAX_TOUCHED"])
+def test_the_whole_file_is_written_after_more_changes_than_a_limit(
+    user: Memory, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    monkeypatch.setattr(line_edits, limit, 2)
+    for name in "ab":
+        create(user, entity(name))
+    db = database(user, "user")
+    assert edits_since(db, NOTHING, unread) is not None
+
+    create(user, entity("c"))
+
+    assert edits_since(db, NOTHING, unread) is None
+
+
+def test_the_whole_file_is_written_after_other_kinds_of_changes(user: Memory) -> None:
+    create(user, entity("a"))
+    user.write("alias", {"entity": "a", "aliases": ["b"]}, TOOL, store="user")
+
+    assert edits_since(database(user, "user"), NOTHING, unread) is None

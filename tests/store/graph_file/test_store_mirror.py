@@ -15,7 +15,8 @@ from memory_fabric.errors import StoreUnavailable
 from memory_fabric.models import Entity, Graph, Relation
 from memory_fabric.store import files
 from memory_fabric.store.database import open_database
-from memory_fabric.store.graph_file.mirror import file_path
+from memory_fabric.store.graph_file import merge_external
+from memory_fabric.store.graph_file.mirror import file_path, home_of
 from memory_fabric.store.queries import graph
 from memory_fabric.store.upkeep import backup
 from store.serving import Served, edge, line, say, whole
@@ -452,3 +453,95 @@ def test_reading_an_unchanged_graph_file_needs_no_lock(served: Served) -> None:
 
     with files.Locked(files.lock_path(str(served.home), str(served.path))):
         assert names(whole(memory).entities) == ["a"]
+
+
+def test_each_served_file_has_a_folder_that_is_named_after_it(tmp_path: Path) -> None:
+    path, link = tmp_path / ("my notes (1)" + "x" * 60), tmp_path / "link"
+    link.symlink_to(path)
+
+    home = Path(home_of("/home", str(path)))
+
+    digest, _, name = home.name.partition("-")
+    assert (len(digest), name) == (8, ("my-notes-1-" + "x" * 60)[:40])
+    assert home_of("/home", str(link)) == str(home)
+    assert home_of("/home", str(path) + "x") != str(home)
+
+
+@pytest.mark.parametrize("number", [10, 11])
+def test_only_the_first_ten_of_many_invalid_lines_are_named(served: Served, number: int) -> None:
+    served.put(line("a"), *(b"{torn %d" % count for count in range(number)))
+
+    served.open()
+
+    [told] = served.told
+    assert told.count("it is not JSON") == 10
+    assert told.endswith(" and 1 more") == (number > 10)
+    assert len((served.home / "set-aside.jsonl").read_text().splitlines()) == number
+
+
+def test_an_entity_forgotten_on_request_is_not_read_from_the_file_again(served: Served) -> None:
+    served.put(line("a"), line("b"))
+    memory = served.open()
+    memory.write("forget", {"ids": [], "entityNames": ["b"]}, TOOL)
+    memory.flush()
+    assert served.lines == [line("a")]
+
+    for text in ("x", "y"):
+        served.put(line("a", text), line("b"))
+        os.utime(served.path, ns=(1, 1))  # long before, so nobody can have missed our change
+        assert names(whole(memory).entities) == ["a"]
+
+    assert served.told == [f"{served.path}: 'b' was forgotten on request and is not added again"]
+
+
+def test_lines_of_another_kind_keep_their_place_before_or_after_the_graph(served: Served) -> None:
+    first, last = b'{"type":"head"}', b'{"type":"tail"}'
+    served.put(first, line("a", "x"), last, line("b"), edge("a", "u", "b"), b"")
+    memory = served.open()
+
+    memory.write("alias", {"entity": "a", "aliases": ["c"]}, TOOL, store="user")
+    memory.write("delete_entities", {"entityNames": ["b"]}, TOOL)
+    memory.flush()
+
+    assert served.lines == [first, line("a", "x"), last]
+
+
+def test_a_change_without_an_effect_on_the_file_leaves_it_as_it_is(served: Served) -> None:
+    served.put(line("a"))
+    memory = served.open()
+    assert memory.mirror is not None
+    before = served.path.stat()
+
+    say(memory, entity("b"))
+    memory.write("delete_entities", {"entityNames": ["b"]}, TOOL)
+    memory.flush()
+
+    assert (served.path.stat().st_ino, memory.mirror.behind) == (before.st_ino, False)
+    assert memory.mirror.look_in_s in (0, merge_external.WINDOW_S)
+    memory.write("alias", {"entity": "a", "aliases": ["c"]}, TOOL, store="user")
+    memory.flush()
+    assert (served.path.stat().st_ino, memory.mirror.behind) == (before.st_ino, False)
+
+
+def test_a_file_that_cannot_be_read_for_now_is_reported_once_and_then_again(
+    served: Served,
+) -> None:
+    served.put(line("a"))
+    memory = served.open()
+    content = served.path.read_bytes()
+
+    for _ in range(2):
+        served.path.unlink()
+        served.path.mkdir()
+        for _ in range(2):
+            assert names(whole(memory).entities)[:1] == ["a"]
+        served.path.rmdir()
+        served.path.write_bytes(content)
+        whole(memory)
+        say(memory, entity("b"))
+        memory.flush()
+
+    assert [text for text in served.told if "cannot be read: it is not a file" in text] == [
+        f"{served.path} cannot be read: it is not a file. "
+        "Answers lack what others have written into it since."
+    ] * 2

@@ -198,3 +198,84 @@ def test_a_change_logged_before_a_redaction_rule_is_shown_redacted(
 
     assert secret not in json.dumps(trace.as_json(change))
     assert "[redacted: " in change.what
+
+
+def test_the_origin_of_a_record_shows_when_it_was_forgotten_only_while_it_is(
+    memory: Memory,
+) -> None:
+    record = memory.remember(pagination(), USER)
+    assert record is not None
+    for _ in range(2):
+        plan.forget(memory, plan.find(memory, record.id), BY)
+        deletion = undo.last(memory)
+        gone = trace.why(memory, record.id[-8:])
+        entity_gone = trace.why(memory, "cursor-pagination")
+        assert isinstance(gone, RecordTrace) and gone.deletion is not None
+        assert (gone.deletion.id, gone.seen_in, gone.tiers) == (deletion.id, ("s1",), ())
+        assert isinstance(entity_gone, EntityTrace) and entity_gone.deletion is not None
+        assert entity_gone.type == "pattern" and entity_gone.store == "project"
+        assert [s.record for s in entity_gone.statements] == [record.id]
+        undo.undo(memory, [deletion], BY)
+
+        there = trace.why(memory, record.id[-8:])
+        assert isinstance(there, RecordTrace) and there.deletion is None
+        entity_there = trace.why(memory, "cursor-pagination")
+        assert isinstance(entity_there, EntityTrace) and entity_there.deletion is None
+
+
+@pytest.mark.parametrize("name", ["a%b", "a_b", "a\\b", 'a "b" é', "a\nb"])
+def test_the_history_of_an_entity_is_found_for_any_characters_in_its_name(
+    memory: Memory, name: str
+) -> None:
+    create(memory, entity(name), entity("a-b"))
+    create(memory, entity("axb"))
+
+    assert len(trace.history(memory, name, 9)) == 1
+    assert trace.history(memory, name, 0) == []
+
+
+def test_a_change_is_shown_with_its_author_but_without_empty_fields(memory: Memory) -> None:
+    memory.write("create_entities", {"entities": [entity("Redis")]}, TOOL._replace(at=NOW))
+    (change,) = trace.history(memory, "Redis", 9)
+
+    shown = trace.as_json(change)
+
+    assert shown["by"] == {**shown["by"], "source": "mcp", "trust": "tool", "author": "ann"}
+    assert "agent" not in shown["by"] and "at" not in shown["by"]
+    assert (shown["at"], shown["store"], shown["undone"]) == (NOW, "project", False)
+    assert shown["payload"]["entities"][0]["name"] == "Redis"
+
+
+def test_injections_are_listed_by_time_without_those_of_agents_and_forks(memory: Memory) -> None:
+    db = database(memory)
+    sessions.touch(db, "s1", "2026-01", "/a/s1.jsonl")
+    sessions.record_injections(db, "s1", "", ["record:2"], "prompt", "2026-03")
+    sessions.record_injections(db, "s1", "", ["record:1"], "session", "2026-02")
+    sessions.record_injections(db, "s1", "agent", ["record:3"], "subagent", "2026-03")
+    sessions.touch(db, "fork", "2026-04", "/b/fork.jsonl")
+    sessions.copy_ledger(db, "s1", "fork")
+
+    first, second = (
+        ("s1", "record:1", "session", "2026-02"),
+        ("s1", "record:2", "prompt", "2026-03"),
+    )
+    assert trace.injections_since([db], "2026-01") == [first, second]
+    assert trace.injections_since([db], "2026-03") == [second]
+    assert sorted(trace.transcript_folders([db])) == ["/a", "/b"]
+
+
+def test_the_time_in_which_hooks_ran_spans_all_databases(memory: Memory) -> None:
+    project, user = database(memory), database(memory, "user")
+    assert trace.span([]) == trace.span([project]) == ("", "")
+    sessions.touch(project, "s1", "2026-02")
+    sessions.touch(project, "s1", "2026-03")
+    sessions.touch(user, "s2", "2026-01")
+
+    assert trace.span([project, user]) == ("2026-01", "2026-03")
+    assert trace.span([project]) == ("2026-02", "2026-03")
+    assert trace.sessions([project, user]) == {"s1", "s2"}
+    learned = """INSERT INTO meta VALUES ('learned b session s2', '["s2", -1]')"""
+    with user.transaction() as c:
+        c.execute(learned)
+    assert trace.span([project, user]) == ("2026-02", "2026-03")
+    assert trace.sessions([project, user]) == {"s1"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,12 @@ def test_an_id_that_is_not_a_valid_file_name_is_refused(tmp_path: Path, call: st
     assert list(tmp_path.rglob("*.json")) == []
 
 
+def test_an_id_of_the_maximum_length_is_accepted(tmp_path: Path) -> None:
+    callers.save(str(tmp_path), "x" * 128, ANN)
+
+    assert callers.load(str(tmp_path), "x" * 128) == ANN
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]", '"x"', "{}"])
 def test_loading_a_caller_from_an_unreadable_file_returns_none(tmp_path: Path, text: str) -> None:
     callers.save(str(tmp_path), "toolu_1", ANN)
@@ -54,3 +61,35 @@ def test_old_caller_files_are_deleted_by_the_next_periodic_cleanup(tmp_path: Pat
     callers.save(str(tmp_path), "after", ANN)
     assert callers.load(str(tmp_path), "old") is None
     assert callers.load(str(tmp_path), "young") == ANN
+
+
+def test_the_caller_of_a_call_is_kept_for_a_day_and_old_files_are_removed_once_an_hour(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now_s, folder = 2_000_000_000, tmp_path / callers.FOLDER
+    for call in ("older", "day-old"):
+        callers.save(str(tmp_path), call, ANN)
+    monkeypatch.setattr(time, "time", lambda: float(now_s))
+    os.utime(folder / "older.json", (0, now_s - 24 * 3600 - 1))
+    os.utime(folder / "day-old.json", (0, now_s - 24 * 3600))
+
+    os.utime(folder / ".swept", (0, now_s - 3599))
+    callers.save(str(tmp_path), "within-the-hour", ANN)
+    before = callers.load(str(tmp_path), "older")
+    os.utime(folder / ".swept", (0, now_s - 3600))
+    callers.save(str(tmp_path), "after-an-hour", ANN)
+
+    assert before == ANN
+    assert callers.load(str(tmp_path), "older") is None
+    assert callers.load(str(tmp_path), "day-old") == ANN
+
+
+def test_saving_a_caller_does_not_wait_for_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+
+    callers.save(str(tmp_path), "toolu_1", ANN)
+
+    assert synced == []

@@ -59,6 +59,8 @@ def test_a_fix_or_a_conditional_rule_creates_a_marker_file_for_the_hook_launcher
     stored(memory, FIX._replace(scope="user"))
 
     assert (marked(memory), marked(memory, "user")) == ({RULES}, {FIXES})
+    mode = os.stat(launch_marks.mark_path(memory.path_of("project"), RULES)).st_mode
+    assert mode & 0o777 == 0o600
 
 
 def test_a_fix_or_a_note_with_a_condition_does_not_create_the_marker_file_for_rules(
@@ -126,6 +128,35 @@ def test_the_marker_file_for_rules_is_kept_if_a_rule_changes_while_the_rules_are
         assert marked(memory) == expected
 
 
+def test_the_marker_file_for_rules_is_created_again_after_the_checked_rules_were_discarded(
+    memory: Memory,
+) -> None:
+    stored(memory, RULE._replace(evidence={"when": "working on lists"}))
+    database = memory.session_database()
+    with database.transaction() as connection:
+        state = launch_marks.state_of_rules(connection)
+        launch_marks.note_unbound(connection, database.path, state)
+    noted = Path(database.path).with_name("unbound-rules")
+    assert noted.exists() and marked(memory) == set()
+
+    launch_marks.forget_unbound(database.path)
+    launch_marks.forget_unbound(database.path)
+    with database.transaction():
+        pass
+
+    assert not noted.exists() and marked(memory) == {RULES}
+
+
+def test_an_unreadable_file_of_checked_rules_does_not_prevent_the_marker_file(
+    memory: Memory,
+) -> None:
+    Path(memory.session_database().path).with_name("unbound-rules").mkdir()
+
+    stored(memory, RULE)
+
+    assert marked(memory) == {RULES}
+
+
 @pytest.mark.parametrize("kind", launch_marks.KINDS)
 def test_the_query_for_a_marker_file_uses_an_index(memory: Memory, kind: str) -> None:
     sql = f"EXPLAIN QUERY PLAN SELECT 1 FROM main.records WHERE {launch_marks.KINDS[kind]}"
@@ -145,7 +176,8 @@ def test_the_cached_project_of_a_folder_is_rewritten_only_if_the_project_changes
     path = launch_marks.place_path(home, folder)
     before = os.stat(path)
     launch_marks.note_place(home, folder, "a")
-    assert os.stat(path).st_mtime_ns == before.st_mtime_ns
+    after = os.stat(path)
+    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
     launch_marks.note_place(home, folder, "b")
 
     assert Path(path).read_text() == "b\n"
@@ -164,3 +196,10 @@ def test_switching_memory_on_or_off_deletes_the_cached_folders(tmp_path: Path) -
     switches.turn(home, switches.EVERYWHERE, ("read",), True)
 
     assert not os.path.exists(launch_marks.place_path(home, "/srv/app"))
+    assert not (tmp_path / launch_marks.LAUNCH).exists()
+
+
+def test_the_top_folder_can_be_cached(tmp_path: Path) -> None:
+    launch_marks.note_place(str(tmp_path), "/", "a")
+
+    assert Path(launch_marks.place_path(str(tmp_path), "/")).read_text() == "a\n"

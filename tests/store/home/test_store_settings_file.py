@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -62,6 +63,62 @@ def test_a_config_file_with_unclosed_brackets_is_invalid(tmp_path: Path) -> None
     file = switches.read_file(config(tmp_path, f"{WALL}x = {'[' * 100_000}"))
 
     assert file.closed
+
+
+def test_the_switches_of_one_place_are_reported_without_those_of_another(tmp_path: Path) -> None:
+    home = str(tmp_path)
+    switches.turn(home, "p", ["read"], on=False)
+
+    assert switches.own(home, "p") == {"read": False, "write": True}
+    assert switches.own(home, switches.EVERYWHERE) == {"read": True, "write": True}
+
+
+def test_each_period_with_notes_turned_off_is_recorded_until_they_are_turned_on(
+    tmp_path: Path,
+) -> None:
+    home = str(tmp_path)
+    for on in (False, False):
+        switches.turn(home, "p", [switches.NOTES], on=on)
+    [(since, until)] = switches.notes_off_times(home, "p")
+    assert until == switches.FOR_EVER
+
+    for on in (True, True):
+        switches.turn(home, "p", [switches.NOTES], on=on)
+    [first] = switches.notes_off_times(home, "p")
+    switches.turn(home, "p", [switches.NOTES], on=False)
+    switches.turn(home, switches.EVERYWHERE, [switches.NOTES], on=False)
+
+    assert first[0] == since and since <= first[1] < switches.FOR_EVER
+    whole, former, latest = switches.notes_off_times(home, "p")
+    assert (former, whole[1], latest[1]) == (first, switches.FOR_EVER, switches.FOR_EVER)
+    assert switches.notes_off_times(home, "other") == [whole]
+
+
+def test_turning_reading_off_does_not_count_as_a_period_without_notes(tmp_path: Path) -> None:
+    switches.turn(str(tmp_path), "p", ["read"], on=False)
+
+    assert switches.notes_off_times(str(tmp_path), "p") == []
+
+
+def test_only_the_newest_periods_with_notes_turned_off_are_kept(tmp_path: Path) -> None:
+    spans = [[f"19{n:02}", f"19{n:02}-02"] for n in range(switches.MAX_OFF_TIMES)]
+    text = json.dumps({"p": {switches.OFF_TIMES: spans}})
+    (tmp_path / switches.SWITCHES).write_text(text, "utf-8")
+
+    switches.turn(str(tmp_path), "p", [switches.NOTES], on=False)
+
+    times = switches.notes_off_times(str(tmp_path), "p")
+    assert times[:-1] == [(since, until) for since, until in spans[1:]]
+    assert times[-1][1] == switches.FOR_EVER
+
+
+def test_the_error_for_a_memory_that_is_off_says_how_to_turn_it_on(tmp_path: Path) -> None:
+    off = switches.settings_of({"MEMORY_FABRIC_HOME": str(tmp_path)})
+    broken = switches.settings_of({"MEMORY_FABRIC_HOME": config(tmp_path, WALL + BROKEN)})
+
+    assert str(switches.off_error(off)).endswith("Turn it on with memory-fabric on.")
+    assert str(switches.off_error(broken)).endswith("Correct config.toml.")
+    assert broken.closed in str(switches.off_error(broken))
 
 
 @pytest.mark.parametrize("switch", ["on", "off"])

@@ -60,3 +60,26 @@ def test_the_commit_is_empty_if_head_cannot_be_resolved(tmp_path: Path, head: st
     (tmp_path / ".git" / "HEAD").write_text(head)
 
     assert commit_at(str(tmp_path)) == ""
+
+
+@pytest.mark.parametrize(
+    ("commit", "is_valid"),
+    [("a1" * 20, True), ("a1" * 32, True), ("a1" * 20 + "b", False), ("A1" * 20, False)],
+)
+def test_only_the_hexadecimal_id_of_a_commit_counts_as_the_current_commit(
+    tmp_path: Path, commit: str, is_valid: bool
+) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "HEAD").write_text(f"{commit}\n")
+
+    assert commit_at(str(tmp_path)) == (commit if is_valid else "")
+
+
+def test_a_packed_ref_is_found_by_its_whole_name(tmp_path: Path) -> None:
+    git_folder = tmp_path / ".git"
+    git_folder.mkdir()
+    (git_folder / "HEAD").write_text("ref: refs/heads/main\n")
+    packed = f"# pack-refs with: peeled\n{'b2' * 20} refs/heads/a-refs/heads/main\n"
+    (git_folder / "packed-refs").write_text(f"{packed}{'a1' * 20} refs/heads/main\n")
+
+    assert commit_at(str(tmp_path)) == "a1" * 20

@@ -14,7 +14,7 @@ from memory_fabric.store import records
 from memory_fabric.store.history import undo
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import file_states
-from memory_fabric.store.projects.file_states import CHANGED, GONE
+from memory_fabric.store.projects.file_states import CHANGED, GONE, SAME
 from store.support import USER, World, database, decision, git_folder
 
 API = "src/api/x.py"
@@ -83,6 +83,37 @@ def test_a_file_path_within_a_sentence_of_a_record_is_found(memory: Memory, what
     kept(memory, what)
 
     assert named(memory) == [API]
+
+
+def test_a_word_is_a_path_if_it_is_quoted_or_has_a_slash_or_a_dot_inside() -> None:
+    text = (
+        "The Makefile, a.b, ./c/d and x/y: not .env, abc, ab, a., e.py:12 and F.py:12:5 count, "
+        "n.py:note too. See `my file.txt`, https://example.org/x.py or (src/k.py)!"
+    )
+
+    found = file_states.paths_in([text, "see a.b again"])
+
+    assert [path for path in found if " " in path] == ["my file.txt"]
+    assert [path for path in found if " " not in path] == [
+        "Makefile",
+        "a.b",
+        "c/d",
+        "x/y",
+        "e.py",
+        "F.py",
+        "n.py:note",
+        "file.txt",
+        "src/k.py",
+    ]
+
+
+def test_the_number_and_length_of_paths_in_a_text_are_limited() -> None:
+    longest = "a/" + "b" * (file_states.MAX_PATH_CHARS - 2)
+    names = [f"f{number}.py" for number in range(file_states.MAX_CANDIDATES + 1)]
+
+    assert file_states.paths_in([f"{longest} {longest}b"]) == [longest]
+    assert file_states.paths_in([" ".join(names)]) == names[:-1]
+    assert file_states.paths_in(["a\0b/c"]) == file_states.paths_in(["`a/\nb`"]) == []
 
 
 def test_paths_in_the_reason_location_and_changed_files_of_a_record_are_found(
@@ -176,6 +207,35 @@ def test_a_huge_file_has_no_blob_id(world: World, memory: Memory) -> None:
     os.truncate(huge, file_states.MAX_BLOB_BYTES + 2)
 
     assert changed(memory, record) == {"huge.bin": CHANGED}
+
+
+def test_a_file_of_exactly_the_size_limit_is_read(
+    world: World, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_states, "MAX_BLOB_BYTES", 9)
+    record = kept(memory, f"Cursors page through {API}.")
+    touch(world.project / API, "page = 2\n")
+
+    assert file_states.changed(memory, [record.id], max_bytes=8) == {}
+    assert file_states.changed(memory, [record.id], max_bytes=9) == {record.id: {API: CHANGED}}
+
+
+def test_the_changed_files_of_several_records_are_mapped_to_each_record(
+    world: World, memory: Memory
+) -> None:
+    (world.project / "b.py").write_text("b")
+    one = kept(memory, f"Cursors page through {API}.")
+    two = kept(memory, f"Offsets are in b.py, not in {API}.")
+    other = kept(memory, "Nothing of files")
+    touch(world.project / API, "page = 2\n")
+
+    both = {one.id: {API: CHANGED}, two.id: {API: CHANGED}}
+    assert file_states.changed(memory, [two.id, "", other.id, one.id]) == both
+    assert file_states.all_changed(memory) == both
+    assert file_states.changed(memory, [two.id], max_files=1) == {}
+    assert file_states.changed(memory, []) == {}
+    assert file_states.of_record(memory, two.id) == {API: CHANGED, "b.py": SAME}
+    assert file_states.of_record(memory, other.id) == {}
 
 
 def test_a_deleted_file_is_reported_as_deleted(world: World, memory: Memory) -> None:
@@ -339,6 +399,31 @@ def test_records_beyond_the_limit_of_one_update_get_their_file_states_in_the_nex
     first, second, third = (file_states.update(memory) for _ in range(3))
 
     assert (first, second, third) == (2, 1, 0)
+
+
+def test_files_beyond_the_size_limit_of_one_update_are_left_for_the_next(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        memory.remember(decision(f"Rule {number} is about {API}.", id=new_id()), USER)
+
+    monkeypatch.setattr(file_states, "MAX_BYTES", 8)
+    first = file_states.update(memory)
+    monkeypatch.setattr(file_states, "MAX_BYTES", 9)
+    second = file_states.update(memory)
+
+    assert (first, second, file_states.update(memory)) == (1, 2, 0)
+
+
+def test_records_of_an_import_run_get_no_file_states(memory: Memory) -> None:
+    memory.batch = "r1"
+    memory.remember(decision(f"Cursors page through {API}."), USER)
+    memory.batch = ""
+    memory.remember(decision(f"Offsets are not in {API}."), USER)
+
+    file_states.drop_due(database(memory), "r1")
+
+    assert file_states.update(memory) == 1
 
 
 def test_no_journal_contains_the_blob_id_of_a_file(world: World, memory: Memory) -> None:

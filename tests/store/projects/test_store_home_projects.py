@@ -13,7 +13,7 @@ from memory_fabric.errors import NotFound
 from memory_fabric.store import schema
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import home_projects
-from store.support import USER, World, decision
+from store.support import USER, World, create, decision, entity
 
 OLDEST = Path(__file__).parents[1] / "databases/v8.db.gz"
 
@@ -168,3 +168,78 @@ def test_the_project_list_contains_projects_with_memories_and_reports_unreadable
     assert (found["third"].records, found["third"].folder) == (1, str(tmp_path / "third"))
     assert not found["fourth"].readable
     assert home_projects.as_json(found["third"], str(tmp_path))["folder"] == "~/third"
+
+
+def test_projects_are_listed_with_the_most_recently_changed_first(
+    tmp_path: Path, other: World
+) -> None:
+    law = USER._replace(domain="law")
+    for name, at, by in (
+        ("first", "2026-01", USER),
+        ("last", "2026-03", law),
+        ("mid", "2026-02", law),
+    ):
+        memory = World(tmp_path, name).memory()
+        memory.remember(decision(f"Said in {name}", domain=by.domain), by._replace(at=at))
+        memory.remember(decision("Maybe", confidence=0.4), by._replace(at=at))
+        settled(memory)
+
+    listed = home_projects.summaries(str(other.home))
+    of_law = home_projects.summaries(str(other.home), "law")
+
+    assert [(one.name, one.records, one.changed_at) for one in listed] == [
+        ("last", 1, "2026-03"),
+        ("mid", 1, "2026-02"),
+        ("first", 1, "2026-01"),
+    ]
+    assert [(one.name, one.changed_at) for one in of_law] == [
+        ("last", "2026-03"),
+        ("mid", "2026-02"),
+    ]
+    assert home_projects.summaries(str(other.home), "none") == []
+
+
+def test_a_project_with_entities_but_without_records_is_listed(
+    tmp_path: Path, other: World
+) -> None:
+    memory = other.memory()
+    create(memory, entity("Redis"))
+    settled(memory)
+
+    [found] = home_projects.summaries(str(other.home))
+
+    assert (found.name, found.records, found.readable) == ("other", 0, True)
+
+
+@pytest.mark.parametrize(
+    ("folder", "user_home", "shown"),
+    [
+        ("/home/ann/shop", "/home/ann", "~/shop"),
+        ("/home/ann/shop", "/home/ann/", "~/shop"),
+        ("/home/anna/shop", "/home/ann", "/home/anna/shop"),
+        ("/home/ann/shop", "", "/home/ann/shop"),
+    ],
+)
+def test_a_folder_in_the_home_of_the_user_is_shortened(
+    folder: str, user_home: str, shown: str
+) -> None:
+    summary = home_projects.Summary("id", "shop", folder, records=2)
+
+    assert home_projects.as_json(summary, user_home) == summary._asdict() | {"folder": shown}
+
+
+def test_memory_of_another_project_uses_its_own_folder_and_keys(
+    tmp_path: Path, other: World
+) -> None:
+    expected = other.memory().project
+    id_ = settled(other.memory())
+
+    shown = home_projects.memory_of(World(tmp_path).settings(), id_)
+
+    assert shown.project == expected
+    assert shown.settings.project_dir == str(other.project)
+    shutil.rmtree(other.project)
+    gone = home_projects.memory_of(World(tmp_path).settings(), id_)
+    assert gone.project is not None and gone.settings.project_dir == ""
+    assert (gone.project.name, gone.project.root) == ("other", str(other.project))
+    assert gone.project.local == f"{other.home}/projects/{id_}/local"

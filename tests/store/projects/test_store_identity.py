@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from memory_fabric.models import DAMAGED, SOUND, Project, Registry, Trust
+from memory_fabric.models import DAMAGED, LOST, SOUND, Project, Registry, Trust
 from memory_fabric.store.home import log
 from memory_fabric.store.projects import identity, registry_file
 from memory_fabric.store.projects.identity import normalised_remote
@@ -358,6 +358,98 @@ def test_a_damaged_registry_is_set_aside_and_reported_once(home: str, tmp_path: 
     assert registry_file.read_registry(home).state == SOUND
 
 
+def test_a_lost_registry_is_reported_once(home: str, tmp_path: Path) -> None:
+    main = git_folder(tmp_path / "main")
+    for folder in (main, git_folder(tmp_path / "other")):
+        project(home, folder)
+    path = Path(home) / registry_file.REGISTRY
+    path.unlink()
+
+    for _ in range(2):
+        project(home, main)
+
+    assert log.take(home) == [f"{path} was lost; it was rebuilt from the cards of 2 projects."]
+
+
+def test_a_new_home_reports_no_lost_registry(home: str, tmp_path: Path) -> None:
+    project(home, git_folder(tmp_path / "main"))
+
+    assert log.take(home) == []
+
+
+def test_a_rebuilt_registry_keeps_what_the_user_settled_and_writes_missing_cards(
+    home: str, tmp_path: Path
+) -> None:
+    one = project(home, git_folder(tmp_path / "one", REMOTE))
+    other = project(home, git_folder(tmp_path / "other", REMOTE))
+    before = registry_file.read_registry(home)
+    assert before.asked and before.settled
+    path = Path(home) / registry_file.REGISTRY
+    path.unlink()
+
+    found = registry_file.read_registry(home)
+    assert (found.state, found.keys, found.settled) == (LOST, before.keys, before.settled)
+    assert found.asked == before.asked
+    assert registry_file.missing_keys(registry_file.read_cards(home), before) == []
+    hidden = before._replace(keys={k: v for k, v in before.keys.items() if v != one.id})
+    assert {*registry_file.missing_keys(registry_file.read_cards(home), hidden)} == {*one.keys}
+    assert project(home, tmp_path / "other").id == other.id
+    assert not registry_file.has_lost_card(home, other.id)
+    (Path(identity.folder_of(home, other.id)) / registry_file.CARD).unlink()
+    assert registry_file.has_lost_card(home, other.id)
+    path.unlink()
+    assert not registry_file.has_lost_card(home, other.id)
+
+
+def test_a_key_that_two_cards_have_belongs_to_the_project_that_settled_it(home: str) -> None:
+    def rebuilt(settled: list[str]) -> Registry:
+        cards: dict[str, list[str]] = {"a-1": [], "b-2": settled}
+        for id_, own in cards.items():
+            card = Path(identity.folder_of(home, id_)) / registry_file.CARD
+            card.parent.mkdir(parents=True, exist_ok=True)
+            card.write_text(json.dumps({"id": id_, "keys": ["folder:/x"], "settled": own}))
+        return registry_file.read_registry(home)
+
+    assert rebuilt([]).keys == {"folder:/x": "a-1"}
+    assert rebuilt(["folder:/x"]).keys == {"folder:/x": "b-2"}
+
+
+def test_the_user_is_told_why_a_folder_may_be_another_project(home: str, tmp_path: Path) -> None:
+    one = project(home, git_folder(tmp_path / "one", REMOTE))
+    other = project(home, git_folder(tmp_path / "other", REMOTE))
+
+    (told,) = log.take(home, other.id)
+
+    assert told.startswith(
+        f"{tmp_path}/other states the remote github.com/acme/billing of the project billing, "
+        "which proves nothing"
+    )
+    assert f"project link {one.id} " in told
+    assert log.take(home, one.id) == []
+
+
+def test_settled_keys_of_a_folder_decide_before_its_other_keys() -> None:
+    registry = Registry({"a": "a-1", "b": "b-2", "c": "c-3"}, settled=("c",))
+
+    assert registry_file.owner_of(registry, ["x", "b", "a"]) == "b-2"
+    assert registry_file.owner_of(registry, ["b", "c"]) == "c-3"
+    assert registry_file.owner_of(registry, ["x"]) == registry_file.owner_of(registry, []) == ""
+
+
+@pytest.mark.parametrize(
+    ("key", "folder"),
+    [
+        ("git:/a/b/.git", "/a/b"),
+        ("git:/a/b.git", "/a/b.git"),
+        ("folder:/a/.git", "/a/.git"),
+        ("worktree:/a/b", "/a/b"),
+    ],
+)
+def test_a_key_refers_to_a_folder(key: str, folder: str) -> None:
+    assert registry_file.folder_in(key) == folder
+    assert registry_file.folders_in(["remote:h/a/b", key, key, "git:x"]) == [folder]
+
+
 def test_an_invalid_project_id_in_the_registry_is_ignored(home: str, tmp_path: Path) -> None:
     main = git_folder(tmp_path / "main")
     key = f"git:{main}/.git"
@@ -387,6 +479,8 @@ def test_project_ids_are_readable_and_unique(home: str) -> None:
     assert one.startswith("n-c-d-")
     assert registry_file.new_id("git:/a", "Ünï Cödé!", {one}) != one
     assert registry_file.new_id("k", "", ()).startswith("project-")
+    long = registry_file.new_id("k", "x" * 50, ())
+    assert long.rpartition("-")[0] == "x" * 40 and len(long) == 49
 
 
 REGISTER = """

@@ -124,6 +124,38 @@ def test_matches_in_entity_names_or_types_are_listed_before_matches_in_observati
     assert list(islice(all_matching(db, "common"), 3)) == every[:3]
 
 
+def test_in_a_large_graph_entities_are_sought_by_the_words_that_few_rows_have(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(entity_search, "MAX_SELECTIVE_ROWS", 3)
+    memory = world.memory()
+    create(
+        memory, entity("lone", "a rare one here"), *(entity(f"e{n}", "common") for n in range(5))
+    )
+    create(memory, entity("apart", "a rare thing", "a common thing"), entity("both", "common rare"))
+
+    assert found(database(memory), "common rare") == ["both", "apart", "lone"]
+    create(memory, entity("fourth", "rare"))
+    assert found(database(memory), "common rare") == ["both"]
+
+
+def test_a_search_is_cut_if_as_many_entities_match_as_are_ranked(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = world.memory()
+    create(memory, *(entity(f"thing{n}") for n in range(3)))
+
+    for most, is_cut in ((4, False), (3, True), (2, True)):
+        monkeypatch.setattr(entity_search, "POOL_ROWS", most)
+        assert find(database(memory), "thing").is_cut is is_cut
+
+
+def test_a_name_that_is_meant_by_the_query_ranks_as_if_it_were_the_query(db: Database) -> None:
+    assert found(db, "engineer")[:2] == ["ann", "bob"]
+
+    assert find(db, "engineer", ["bob"]).best[0][1] == "bob"
+
+
 LETTERS = st.text(alphabet="abcABÄäßiİI\u0307付款 _%\"'\\.-", max_size=8)
 
 

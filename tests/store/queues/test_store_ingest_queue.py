@@ -164,6 +164,85 @@ def test_each_text_is_assigned_to_one_worker_and_the_oldest_comes_first(memory: 
     assert first.ingest.session_summary == "text 0"
     assert ingest_queue.claim(memory, "w3", NOW, LEASE_S) is None
     assert ingest_queue.backlog(memory).working == 2
+    assert ingest_queue.next_due_s(memory, NOW) == LEASE_S
+    assert ingest_queue.next_due_s(memory, NOW + LEASE_S) == 0.0
+
+
+def test_the_session_and_model_that_a_text_names_are_stored_or_else_those_of_the_caller(
+    memory: Memory,
+) -> None:
+    by = BY._replace(session="s1", agent="a1", at=timestamp(NOW))
+    ingest_queue.accept(memory, [Ingest("a", session_id="s2", source_model="m")], by)
+    ingest_queue.accept(memory, [Ingest("b", source_model="m")], by._replace(agent=""))
+
+    stored = database(memory).rows(
+        "SELECT session, json_extract(provenance, '$.agent') FROM operations ORDER BY seq"
+    )
+    assert stored == [("s2", "a1"), ("s1", "m")]
+
+
+def test_the_backlog_names_the_oldest_open_text_and_the_newest_error(memory: Memory) -> None:
+    for number, wait_s in enumerate((0.0, 50.0, 20.0)):
+        at = timestamp(NOW + number)
+        [told] = ingest_queue.accept(memory, [Ingest(f"text {number}")], BY._replace(at=at))
+        claimed(memory, "w1", NOW + number + wait_s)
+        ingest_queue.fail(memory, told.id, "w1", f"error {number}", NOW + number + wait_s)
+    ingest_queue.drop(memory, [ingest_queue.listed(memory, ("waiting",))[0].id], USER)
+
+    found = ingest_queue.backlog(memory)
+
+    assert (found.waiting, found.oldest_at) == (2, timestamp(NOW + 1))
+    assert found.last_error == "error 1"
+
+
+def test_the_newest_processed_texts_are_listed_first_and_waiting_ones_last(
+    memory: Memory,
+) -> None:
+    ids = [one(memory, f"text {number}") for number in range(4)]
+    for id_ in ids[:3]:
+        claimed(memory)
+        ingest_queue.finish(memory, id_, "w1", {})
+    database(memory).connection.execute("UPDATE intake SET ended_at = '2026' WHERE ended_at <> ''")
+
+    assert [text.id for text in ingest_queue.newest_done(memory, 2)] == [ids[2], ids[1]]
+    assert [text.id for text in ingest_queue.listed(memory, ("done", "waiting"), 3)] == ids[:3]
+
+
+def test_an_abbreviated_id_must_be_long_enough_and_mean_one_text(memory: Memory) -> None:
+    id_, other = one(memory), one(memory, "another")
+    database(memory).connection.execute("UPDATE intake SET id = 'abcdef-1' WHERE id = ?", (id_,))
+    database(memory).connection.execute("UPDATE intake SET id = 'abcdef-2' WHERE id = ?", (other,))
+
+    assert ingest_queue.find_by_short_id(memory, " CDEF-_1% ").id == "abcdef-1"
+    assert ingest_queue.find_by_short_id(memory, "cdef-2").id == "abcdef-2"
+    with pytest.raises(NotFound):
+        ingest_queue.find_by_short_id(memory, "def-2")
+    with pytest.raises(BadInput, match="abcdef-1, abcdef-2"):
+        ingest_queue.find_by_short_id(memory, "abcdef")
+
+
+def test_dropping_nothing_changes_nothing(world: World, memory: Memory) -> None:
+    assert ingest_queue.drop(memory, ["unknown"], USER) == 0
+    assert ingest_queue.retry(memory, ["unknown"], NOW) == 0
+    assert memory.databases() == []
+    one(memory)
+
+    assert ingest_queue.drop(memory, [], USER) == 0
+
+    assert database(memory).rows("SELECT count(*) FROM operations") == [(1,)]
+
+
+def test_an_error_keeps_its_slashes_if_the_home_of_the_user_is_the_top_folder(
+    world: World,
+) -> None:
+    memory = world.memory(HOME="/")
+    id_ = one(memory)
+    claimed(memory)
+
+    ingest_queue.fail(memory, id_, "w1", "neither/nor", NOW)
+
+    found = ingest_queue.find(memory, id_)
+    assert found is not None and found.error == "neither/nor"
 
 
 def test_a_processed_text_has_its_result_and_is_not_claimed_again(memory: Memory) -> None:
@@ -223,6 +302,13 @@ def test_a_text_whose_processing_fails_is_retried_with_growing_delays_and_then_g
 
 def test_no_retry_delay_exceeds_the_cap() -> None:
     assert ingest_queue.retry_s(1000) == ingest_queue.retry_s(20) == ingest_queue.MOST_RETRY_S
+    assert [ingest_queue.retry_s(attempts) for attempts in (0, 1, 2, 9, 10)] == [
+        10,
+        10,
+        20,
+        2560,
+        3600,
+    ]
 
 
 def test_a_text_that_crashes_its_workers_is_finally_given_up(memory: Memory) -> None:

@@ -271,6 +271,48 @@ def test_an_event_beyond_the_size_limit_is_refused(
         late_events.add(settings, event, [capture_user_intent.__name__], "2026")
 
 
+def test_one_event_and_all_events_together_may_be_as_large_as_their_limits(
+    hooks: Hooks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    event = event_of({"hook_event_name": "UserPromptSubmit", "prompt": "x"})
+    settings, home = hooks.world.settings(), str(hooks.world.home)
+    late_events.add(settings, event, ["a"], "2026")
+    [path] = late_events.waiting(home)
+    size = Path(path).stat().st_size
+
+    monkeypatch.setattr(late_events, "MAX_EVENT_BYTES", size - 1)
+    with pytest.raises(files.TooLarge):
+        late_events.add(settings, event, ["a"], "2026")
+    monkeypatch.setattr(late_events, "MAX_EVENT_BYTES", size)
+    monkeypatch.setattr(late_events, "MAX_BYTES", 2 * size)
+    late_events.add(settings, event, ["a"], "2026")
+    with pytest.raises(files.TooLarge):
+        late_events.add(settings, event, ["a"], "2026")
+
+    assert len(late_events.waiting(home)) == 2
+
+
+def test_a_waiting_event_is_read_with_its_place_handlers_and_the_settings_of_its_session(
+    hooks: Hooks,
+) -> None:
+    raw = {"hook_event_name": "UserPromptSubmit", "session_id": "s1", "prompt": "x"}
+    settings = hooks.world.settings(MEMORY_FABRIC_DOMAIN="law")
+    home = str(hooks.world.home)
+    for at in ("2026-01", "2026-02"):
+        late_events.add(settings, event_of(raw), ["a", "b"], at)
+
+    paths = late_events.waiting(home)
+    first, second = (late_events.read(home, path) for path in paths)
+
+    assert first is not None and second is not None
+    assert (first.path, first.at, second.at) == (paths[0], "2026-01", "2026-02")
+    assert (first.event.session, first.event.raw["prompt"]) == ("s1", "x")
+    assert first.handlers == ("a", "b") and first.client == first.event.client.key
+    assert first.settings["domain"] == "law"
+    assert first.settings["project_dir"] == str(hooks.world.project)
+    assert late_events.read(home, f"{paths[0]}.gone") is None
+
+
 class _held:
     """A block in which another process's transaction does not end."""
 

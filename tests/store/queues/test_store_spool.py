@@ -99,9 +99,12 @@ def test_a_full_spool_accepts_no_item_and_reports_that_it_is_full(
         add(tmp_path, key)
     spool.reject(str(tmp_path), spool.waiting(str(tmp_path))[0], {"status": 422})
 
-    with pytest.raises(SpoolFull, match=r"2 items wait .* 1 were rejected.*memory-fabric sync"):
+    with pytest.raises(
+        SpoolFull, match=r"2 items wait .* 1 were rejected.*memory-fabric sync"
+    ) as full:
         add(tmp_path, "d")
 
+    assert (full.value.waiting, full.value.rejected) == (2, 1)
     assert len(keys(tmp_path)) == 2
 
 
@@ -113,6 +116,47 @@ def test_a_spool_also_has_a_limit_of_bytes(tmp_path: Path, monkeypatch: pytest.M
         add(tmp_path, "b", "x" * 600)
 
     assert add(tmp_path, "c", "short")
+
+
+def test_items_may_fill_the_spool_to_its_last_byte(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(tmp_path, "a")
+    [first] = spool.waiting(str(tmp_path))
+    size = os.path.getsize(first.path)
+    monkeypatch.setattr(spool, "MAX_BYTES", 2 * size)
+
+    with pytest.raises(SpoolFull):
+        add(tmp_path, "b", "said!")
+    assert add(tmp_path, "b")
+
+
+def test_only_the_newest_keys_of_sent_items_are_remembered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spool, "KEPT_KEYS", 2)
+    for key in "abc":
+        add(tmp_path, key)
+        spool.mark_sent(str(tmp_path), spool.waiting(str(tmp_path))[0], NOW_S)
+
+    assert spool.backlog(str(tmp_path), HERE).last_success == "2027-01-15T08:00:00.000Z"
+    assert [add(tmp_path, key) for key in "abc"] == [True, False, False]
+
+
+def test_the_backlog_shows_the_last_error_and_the_next_attempt_while_items_wait(
+    tmp_path: Path,
+) -> None:
+    home = str(tmp_path)
+    add(tmp_path, "a")
+    errors = {"last_error": "refused", "remedy": "Ask.", "error_at": "2027"}
+    spool.update_state(home, next_at=NOW_S + 60, **errors)
+
+    found = spool.backlog(home, HERE)
+
+    assert (found.last_error, found.remedy, found.error_at) == ("refused", "Ask.", "2027")
+    assert found.next_at == "2027-01-15T08:01:00.000Z"
+    spool.mark_sent(home, spool.waiting(home)[0], NOW_S)
+    assert spool.backlog(home, HERE).next_at == ""
 
 
 def test_dropped_items_are_counted_and_reported_again_only_after_an_item_was_sent(
@@ -140,9 +184,12 @@ def test_a_failed_address_is_retried_later_without_delaying_other_addresses(tmp_
 
 def test_a_clock_that_was_set_back_does_not_block_items_for_years(tmp_path: Path) -> None:
     add(tmp_path, "a")
-    spool.update_state(str(tmp_path), to=HERE, next_at=NOW_S + 3e8)
+    due = []
+    for wait_s in (24 * 3600, 24 * 3600 + 1, 3e8):
+        spool.update_state(str(tmp_path), to=HERE, next_at=NOW_S + wait_s)
+        due.append(spool.is_due(str(tmp_path), HERE, NOW_S))
 
-    assert spool.is_due(str(tmp_path), HERE, NOW_S)
+    assert due == [False, True, True]
 
 
 def test_the_spool_backlog_reports_its_oldest_item_and_the_other_addresses(tmp_path: Path) -> None:
@@ -170,7 +217,8 @@ def test_erasing_removes_matching_waiting_or_rejected_items_and_no_others(tmp_pa
 def test_an_item_erased_while_it_is_sent_is_not_restored(tmp_path: Path) -> None:
     add(tmp_path, "a")
     [item] = spool.waiting(str(tmp_path))
-    spool.erase(str(tmp_path), lambda data: True)
+    assert spool.erase(str(tmp_path), lambda data: True) == 1
+    assert (tmp_path / "forward" / "spool.lock").exists()
 
     spool.reject(str(tmp_path), item, {"status": 422})
 
@@ -181,13 +229,29 @@ def test_a_foreign_file_or_an_invalid_state_file_does_not_stop_the_spool(tmp_pat
     folder = Path(spool.folder_of(str(tmp_path)))
     folder.mkdir(parents=True)
     (folder / "zz.k\r\nX-Evil: 1.json").write_text("{}")
-    (folder / "state.json").write_text('{"sent": 5}')
+    (folder / "zz.k.txt").write_text("{}")
+    (folder / "zz..json").write_text("{}")
+    (folder / "state.json").write_text('{"sent": 5, "dropped": true, "next_at": "soon"}')
 
-    assert add(tmp_path, "k1")
+    assert add(tmp_path, "k-1")
+    found = spool.backlog(str(tmp_path), HERE)
+    assert (found.waiting, found.dropped, found.next_at) == (1, 0, "")
+    assert spool.is_due(str(tmp_path), HERE, NOW_S)
 
     [item] = spool.waiting(str(tmp_path))
     spool.mark_sent(str(tmp_path), item, NOW_S)
-    assert not add(tmp_path, "k1")
+    assert not add(tmp_path, "k-1")
+
+
+def test_an_item_whose_name_has_no_time_does_not_hide_the_backlog(tmp_path: Path) -> None:
+    folder = Path(spool.folder_of(str(tmp_path)))
+    folder.mkdir(parents=True)
+    (folder / "zz.k1.json").write_text("{}")
+
+    found = spool.backlog(str(tmp_path), HERE)
+
+    assert (found.waiting, found.elsewhere) == (1, ())
+    assert found.oldest_at == "1970-01-01T00:00:00.000Z"
 
 
 def test_a_home_without_a_spool_has_no_items_and_no_spool_is_created(tmp_path: Path) -> None:
@@ -208,3 +272,6 @@ def test_an_unreadable_spool_item_is_set_aside_with_its_content_unchanged(tmp_pa
     assert keys(tmp_path) == []
     [aside] = (tmp_path / "forward" / "rejected").iterdir()
     assert aside.read_text("utf-8") == "{half"
+    found = spool.backlog(str(tmp_path), HERE)
+    assert found.last_error == "An item could not be read and was set aside." and found.error_at
+    assert (found.waiting, found.rejected, found.refusal) == (0, 1, "")

@@ -85,6 +85,46 @@ def test_a_memory_file_is_split_into_notes_by_list_items_and_paragraphs(world: W
     ]
 
 
+def test_a_heading_has_up_to_six_signs_and_is_a_note_if_nothing_is_below_it(world: World) -> None:
+    put(
+        world,
+        "# One\n## Two\n###### Six:\ntext\n####### seven\n#not\n## Alone\n# Last\n\n"
+        "~~~\n- code\n# code\n~~~\n - near\n  - nested\n12. twelfth\nx. no\n***\n# End\n",
+    )
+
+    assert said(world) == [
+        "Six: text ####### seven #not",
+        "Alone",
+        "Last: ~~~ - code # code ~~~",
+        "Last: near - nested",
+        "Last: twelfth x. no",
+        "End",
+    ]
+
+
+def test_a_note_without_blanks_is_split_at_the_maximum_length(world: World) -> None:
+    most = client_memory_files.MAX_NOTE_CHARS
+    put(world, f"- {'a' * most}\n- {'b' * (most + 1)}\n- {'c' * most} d\n")
+
+    assert [len(note) for note in said(world)] == [most, most, 1, most, 1]
+
+
+def test_memory_files_may_fill_the_limit_to_its_last_byte(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_memory_files, "MAX_BYTES", 20)
+    put(world, "- first\n")
+    put(world, "- second\n- x", "b.md")
+    assert said(world) == ["first", "second", "x"]
+
+    put(world, "- second\n- xy", "b.md")
+    put(world, "- third", "c.md")
+    found, failures = read(world)
+
+    assert [note.text for note in found] == ["first", "second"]
+    assert failures[0].startswith("native: 2 files were not read, or not completely")
+
+
 def test_notes_of_memory_md_come_before_those_of_other_memory_files(world: World) -> None:
     put(world, "beside", "aaa.md")
     put(world, "main")
@@ -277,6 +317,9 @@ def test_notes_are_read_from_the_memory_folder_in_the_users_settings(
         (Filters(sessions=("s1",)), 0),
         (Filters(since="2026-03-01"), 1),
         (Filters(since="2026-03-02"), 0),
+        (Filters(since=MARCH), 1),
+        (Filters(before=MARCH), 0),
+        (Filters(categories=("build",)), 0),
         (Filters(before="2026-03-02"), 1),
         (Filters(before="2026-03-01"), 0),
         (Filters(as_of=MARCH), 1),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -166,6 +167,56 @@ def test_a_record_with_block_markers_cannot_end_our_block_or_begin_another(
     assert "</memory-fabric>" not in text and "<system-reminder>" not in text
     put(notes)
     assert read(notes) == b""
+
+
+def test_lines_of_other_records_are_kept_below_the_new_lines_if_they_are_wanted(
+    notes: MemoryFile,
+) -> None:
+    one, two, three = record("one"), record("two"), record("three")
+    put(notes, one, two)
+    asked: list[set[str]] = []
+
+    def keeps(lines: Mapping[str, str]) -> set[str]:
+        asked.append({*lines})
+        return {two.id}
+
+    lock = f"{notes.path}.lock"
+    assert memory_md.promote(notes, [three], lock, keeps) == (three.id,)
+    assert memory_md.promote(notes, [three, one], lock, keeps) == (three.id, one.id)
+    assert memory_md.promote(notes, [two], lock, keeps) == (two.id,)
+
+    assert asked == [{one.id, two.id}, {two.id}, {one.id, three.id}]
+    assert memory_md.LACKED not in read(notes).decode()
+
+
+def test_a_kept_line_has_its_own_heading_and_counts_towards_the_line_limit(
+    notes: MemoryFile,
+) -> None:
+    old = record("old")
+    put(notes, old)
+    new = [record(f"number {i}") for i in range(60)]
+
+    ids = memory_md.promote(notes, new, f"{notes.path}.lock", lambda lines: [*lines])
+
+    lines = [line for line in read(notes).decode().splitlines() if not line.startswith("<!--")]
+    assert len(lines) == memory_md.MAX_BLOCK_LINES
+    assert lines[-2:] == [memory_md.LACKED, "- [decision 2026-01-15] old"]
+    assert len(ids) == memory_md.MAX_BLOCK_LINES - 4
+    assert memory_md.promote(notes, [record()], f"{notes.path}.lock", lambda lines: [*lines]) == ()
+    lines = [line for line in read(notes).decode().splitlines() if not line.startswith("<!--")]
+    assert len(lines) == memory_md.MAX_BLOCK_LINES and lines[2] == memory_md.LACKED
+
+
+def test_an_id_marks_a_line_as_ours_only_in_its_exact_form(notes: MemoryFile) -> None:
+    one = record()
+    put(notes, one)
+    text = read(notes).decode()
+
+    for marker in (one.id[:-1], one.id.upper(), f"{one.id}0", "x" * 36):
+        parts = memory_md.parse(text.replace(f"id: {one.id} -->", f"id: {marker} -->"))
+        assert (parts.lines, parts.fenced) == ({}, True)
+        assert "Use Redis" in parts.after
+    assert [*memory_md.parse(text).lines] == [one.id]
 
 
 def test_our_block_in_memory_md_contains_only_the_first_records_up_to_the_line_limit(

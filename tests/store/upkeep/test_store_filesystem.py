@@ -6,6 +6,7 @@ import os
 import time
 from pathlib import Path
 
+from memory_fabric.store.files import CHUNK_BYTES
 from memory_fabric.store.upkeep import filesystem
 
 MOUNTS = """\
@@ -13,6 +14,9 @@ MOUNTS = """\
 server:/homes /home nfs4 rw 0 0
 tmpfs /home/ann/fast tmpfs rw 0 0
 host /home/ann/with\\040space fuse.sshfs rw 0 0
+none /home/bob xfs
+server:/fast /home/ann/twice ext4 rw 0 0
+server:/fast /home/ann/twice nfs rw 0 0
 short line
 """
 
@@ -20,7 +24,8 @@ short line
 def test_files_that_other_users_can_access_are_made_private(tmp_path: Path) -> None:
     folder = tmp_path / "home"
     folder.mkdir(0o700)
-    for name, mode in (("own", 0o600), ("read", 0o640), ("run", 0o755)):
+    modes = (("own", 0o600), ("read", 0o640), ("run", 0o755), ("enter", 0o601))
+    for name, mode in modes:
         (folder / name).write_text("", "utf-8")
         (folder / name).chmod(mode)
     (folder / "link").symlink_to("/etc/hostname")
@@ -28,11 +33,12 @@ def test_files_that_other_users_can_access_are_made_private(tmp_path: Path) -> N
     paths = filesystem.all_paths([str(folder)])
     changed = filesystem.make_private(paths)
 
-    assert sorted(changed) == [str(folder / "read"), str(folder / "run")]
-    assert [(folder / n).stat().st_mode & 0o777 for n in ("own", "read", "run")] == [
+    assert sorted(changed) == [str(folder / name) for name in ("enter", "read", "run")]
+    assert [(folder / name).stat().st_mode & 0o777 for name, _ in modes] == [
         0o600,
         0o600,
         0o700,
+        0o600,
     ]
     assert filesystem.exposed(paths) == [] and str(folder / "link") not in paths
 
@@ -79,6 +85,18 @@ def test_partially_written_files_count_as_leftovers_after_an_hour(tmp_path: Path
     assert filesystem.leftovers([*paths, str(tmp_path / "gone.1-2.tmp")], now_s) == paths[:3]
 
 
+def test_a_partially_written_file_is_not_a_leftover_before_an_hour_has_passed(
+    tmp_path: Path,
+) -> None:
+    now_s = 1_800_000_000
+    paths = [str(tmp_path / f"a.json.1-{number}.tmp") for number in range(2)]
+    for path, age_s in zip(paths, (3600, 3601), strict=True):
+        Path(path).write_text("", "utf-8")
+        os.utime(path, (now_s - age_s, now_s - age_s))
+
+    assert filesystem.leftovers(paths, now_s) == paths[1:]
+
+
 def test_a_users_file_with_a_name_like_a_temporary_file_is_not_a_leftover(tmp_path: Path) -> None:
     now_s = time.time()
     (tmp_path / "folder.1-2.tmp").mkdir()
@@ -103,7 +121,7 @@ def test_the_free_space_of_a_missing_path_is_that_of_its_nearest_existing_folder
 def test_the_innermost_mount_point_determines_the_type_of_file_system(tmp_path: Path) -> None:
     mounts = tmp_path / "mounts"
     mounts.write_text(MOUNTS.replace("/home", str(tmp_path)), "utf-8")
-    for name in ("ann/fast/memory", "ann/with space", "ann/faster"):
+    for name in ("ann/fast/memory", "ann/with space", "ann/faster", "ann/twice", "bob"):
         (tmp_path / name).mkdir(parents=True)
 
     kinds = [
@@ -114,11 +132,14 @@ def test_the_innermost_mount_point_determines_the_type_of_file_system(tmp_path: 
             tmp_path / "ann/faster",
             tmp_path / "ann/fast/memory/not/yet",
             tmp_path / "ann/with space",
+            tmp_path / "bob",
+            tmp_path / "ann/twice",
         )
     ]
 
-    assert kinds == ["ext4", "nfs4", "nfs4", "tmpfs", "fuse.sshfs"]
-    assert [filesystem.is_shared(kind) for kind in kinds] == [False, True, True, False, True]
+    assert kinds == ["ext4", "nfs4", "nfs4", "tmpfs", "fuse.sshfs", "xfs", "nfs"]
+    shared = [filesystem.is_shared(kind) for kind in kinds]
+    assert shared == [False, True, True, False, True, False, True]
     assert filesystem.file_system("/", str(tmp_path / "none")) == ""
 
 
@@ -127,6 +148,14 @@ def test_a_text_is_found_within_a_binary_file(tmp_path: Path) -> None:
     (tmp_path / "other.db").write_bytes(b"\x00gull")
 
     assert filesystem.files_with("heron", [str(tmp_path)]) == [str(tmp_path / "graph.db")]
+
+
+def test_a_text_is_found_across_the_parts_in_which_a_large_file_is_read(tmp_path: Path) -> None:
+    for place in range(1, 6):
+        (tmp_path / f"{place}.db").write_bytes(b"x" * (CHUNK_BYTES - place) + b"heron")
+    (tmp_path / "other.db").write_bytes(b"x" * (CHUNK_BYTES - 2) + b"her")
+
+    assert len(filesystem.files_with("heron", [str(tmp_path)])) == 5
 
 
 def test_mounted_file_systems_are_read_from_the_output_of_mount_on_macos() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,10 @@ from memory_fabric.config import PURGING
 from memory_fabric.store import files, journal
 from memory_fabric.store.history import merge
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.projects import identity, registry_file
 from memory_fabric.store.queries import graph
 from memory_fabric.store.upkeep import backup, integrity, repair
-from store.support import TOOL, USER, World, create, database, decision, entity
+from store.support import TOOL, USER, World, create, database, decision, entity, relation
 
 
 @pytest.fixture
@@ -75,6 +77,30 @@ def test_the_check_reports_empty_entities_similar_names_and_ambiguous_aliases(
     assert "list-endpoints, List_Endpoints" in found["variants"].text
     assert "alone" in found["orphans"].text and "--orphans" in found["orphans"].remedy
     assert "'web'" in found["alias"].text and "'Web'" in found["alias"].text
+
+
+def test_the_check_names_the_first_few_of_many_empty_entities(memory: Memory) -> None:
+    create(memory, *(entity(f"alone{number}") for number in range(6)), entity(" "))
+
+    (found,) = integrity.findings(memory)
+
+    assert found.text == (
+        "Entities without observations and relations: "
+        "alone0, alone1, alone2, alone3, alone4 and 2 more."
+    )
+
+
+def test_the_check_describes_a_blank_name_and_names_that_a_deletion_left_without_relations(
+    memory: Memory,
+) -> None:
+    create(memory, entity(" "), entity("web", "is new"))
+    memory.write("create_relations", {"relations": [relation("web", "uses", "api")]}, TOOL)
+    memory.write("delete_relations", {"relations": [relation("web", "uses", "api")]}, TOOL)
+
+    empty, left = (finding.text for finding in integrity.findings(memory))
+
+    assert empty == "Entities without observations and relations: ' ' (a blank name)."
+    assert left == "Entities that a deletion left without relations: web, api."
 
 
 def test_an_inconsistent_index_is_found_and_repaired(memory: Memory) -> None:
@@ -168,9 +194,14 @@ def test_the_check_reports_queued_changes_and_files_that_were_set_aside(
     (world.local / journal.BAD).write_text('{"line": "x"}\n', "utf-8")
     Path(memory.path_of("project") + ".corrupt-20260101T000000").write_bytes(b"x")
 
-    found = [(f.what, f.harms) for f in integrity.findings(memory)]
+    found = integrity.findings(memory)
 
-    assert found == [("queue", True), ("set aside", False), ("queue", False)]
+    assert [(f.what, f.harms) for f in found] == [
+        ("queue", True),
+        ("set aside", False),
+        ("queue", False),
+    ]
+    assert found[-1].text == "1 changes wait for the graph."
 
 
 def test_missing_or_unreadable_backups_are_found(memory: Memory) -> None:
@@ -182,6 +213,72 @@ def test_missing_or_unreadable_backups_are_found(memory: Memory) -> None:
     Path(copy).unlink()
 
     assert (unsound, kinds(memory)) == ({"backup": True}, {"backup": False})
+
+
+def test_an_older_backup_of_a_large_database_is_read_completely_only_by_a_full_check(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = database(memory).path
+    [older] = backup.list_backups(path)
+    size = Path(older).stat().st_size
+    with open(older, "r+b") as stream:
+        stream.seek(size - 4096)
+        stream.write(b"\xff" * 4096)
+    assert kinds(memory) == {"backup": True}
+    backup.create(path)
+    assert kinds(memory) == {"backup": True}
+
+    monkeypatch.setattr(backup, "LARGE_BYTES", size - 1)
+    sampled = integrity.findings(memory)
+    (found,) = integrity.findings(memory, full=True)
+
+    assert sampled == []
+    assert found.where == older
+    for newer in backup.list_backups(path)[:-1]:
+        Path(newer).unlink()
+    assert kinds(memory) == {"backup": True}
+
+
+def test_a_lost_registry_of_projects_is_found_if_projects_are_known(
+    world: World, memory: Memory
+) -> None:
+    path = world.home / registry_file.REGISTRY
+    path.unlink()
+
+    (found,) = integrity.findings(memory)
+
+    assert (found.what, found.where, found.harms) == ("registry", str(path), True)
+    assert found.text == "The registry of projects is lost; the cards replace it."
+
+
+def test_keys_on_a_project_card_that_the_registry_lacks_are_found(
+    world: World, memory: Memory
+) -> None:
+    assert memory.project is not None
+    card = Path(identity.folder_of(str(world.home), memory.project.id)) / registry_file.CARD
+    text = card.read_text("utf-8").replace('"keys": [', '"keys": ["folder:/srv/moved", ')
+    card.write_text(text, "utf-8")
+
+    (found,) = integrity.findings(memory)
+
+    assert (found.what, found.harms) == ("registry", True)
+    assert found.text == "Keys on project cards that the registry lacks: folder:/srv/moved."
+
+
+def test_a_registered_project_whose_folder_in_home_is_gone_is_found(
+    world: World, memory: Memory
+) -> None:
+    assert memory.project is not None
+    other = World(world.root, "other").memory()
+    assert other.project is not None
+    other.close()
+    gone = identity.folder_of(str(world.home), other.project.id)
+    shutil.rmtree(gone)
+
+    (found,) = integrity.findings(memory)
+
+    assert (found.what, found.where, found.harms) == ("project", gone, True)
+    assert other.project.id in found.text
 
 
 def test_a_damaged_database_is_found(world: World, memory: Memory) -> None:

@@ -10,12 +10,15 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.config import PARTS
+from memory_fabric.ids import timestamp
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.files import Locked
 from memory_fabric.store.home import log, switches
 from memory_fabric.store.tiers import sync
 from memory_fabric.store.upkeep import backup, maintenance
 from store.support import USER, World, create, database, decision, entity
+
+DAY_S = 24 * 3600
 
 # --- notices -------------------------------------------------------------------------------------
 
@@ -146,6 +149,39 @@ def test_maintenance_creates_backups_and_removes_expired_rows(tmp_path: Path) ->
     assert {r.what for r in memory.find_records("1")} == {"9999-01-01", "Use Redis"}
 
 
+def test_maintenance_keeps_each_kind_of_row_for_its_own_number_of_days(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now_s = 1_800_000_000.0
+    memory = World(tmp_path).memory()
+    db = database(memory)
+
+    def at(days: float) -> str:
+        return timestamp(now_s - days * DAY_S)
+
+    for days in (0.9, 1.1):
+        local = decision(f"local {days}", scope="local")
+        memory.remember(local, USER._replace(at=at(days), session=f"l{days}"))
+    for days in (89, 91):
+        maybe = decision(f"maybe {days}", confidence=0.4)
+        memory.remember(maybe, USER._replace(at=at(days)))
+        sessions.touch(db, f"s{days}", at(days))
+    turns = [
+        {"id": f"t{days}", "session": "s", "role": "user", "text": "x", "created_at": at(days)}
+        for days in (29, 31)
+    ]
+    memory.write("add_episodes", {"episodes": turns}, USER)
+    monkeypatch.setattr(time, "time", lambda: now_s)
+
+    maintenance.run(memory, keep_days=30)
+
+    memory = World(tmp_path).memory()
+    db = database(memory)
+    assert {record.what for record in memory.find_records("1")} == {"local 0.9", "maybe 89"}
+    assert db.rows("SELECT id FROM sessions WHERE id LIKE 's%'") == [("s89",)]
+    assert db.rows("SELECT uuid FROM episodes") == [("t29",)]
+
+
 def test_old_local_records_of_a_recently_used_session_do_not_expire(tmp_path: Path) -> None:
     memory = World(tmp_path).memory()
     for session, seen_at in (("resumed", "2026-06-01"), ("gone", "2026-01-01")):
@@ -200,15 +236,14 @@ def test_a_backup_is_due_weekly_for_a_large_database_and_daily_for_a_small_one(
     path = database(memory).path
     copy = backup.create(path)
     memory.flush()
-    day_old, week_old = (time.time() - days * 24 * 3600 - 60 for days in (1, 7))
+    due: dict[str, list[bool]] = {"small": [], "large": []}
+    for size, which in ((backup.LARGE_BYTES, "small"), (backup.LARGE_BYTES + 1, "large")):
+        os.truncate(path, size)
+        for age_s in (DAY_S - 60, DAY_S + 60, 7 * DAY_S - 60, 7 * DAY_S + 60):
+            os.utime(copy, (time.time() - age_s,) * 2)
+            due[which].append(backup.is_due(path))
 
-    os.utime(copy, (day_old, day_old))
-    small = backup.is_due(path)
-    os.truncate(path, backup.LARGE_BYTES + 1)
-    of_last_day = backup.is_due(path)
-    os.utime(copy, (week_old, week_old))
-
-    assert (small, of_last_day, backup.is_due(path)) == (True, False, True)
+    assert due == {"small": [False, True, True, True], "large": [False, False, False, True]}
 
 
 def test_maintenance_is_due_a_day_after_the_last_even_if_no_backup_is_due(tmp_path: Path) -> None:

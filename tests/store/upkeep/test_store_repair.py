@@ -15,7 +15,7 @@ import pytest
 
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.health import tiers as status
-from memory_fabric.models import Operation
+from memory_fabric.models import Entity, Operation
 from memory_fabric.sharing.git import location
 from memory_fabric.store import database, files, write
 from memory_fabric.store.memory import Memory
@@ -168,6 +168,44 @@ def test_a_broken_full_text_index_is_rebuilt_in_place(world: World) -> None:
     assert memory.messages == [] and entities(memory) == ["api"]
 
 
+def test_repairing_the_indexes_rebuilds_and_names_only_those_that_do_not_match(
+    world: World,
+) -> None:
+    memory = world.memory()
+    create(memory, entity("api", "speaks HTTP"))
+    db = opened(memory)
+    unfit = ["observations_fts", "entities_trigrams"]
+    with db.transaction() as c:
+        for table in unfit:
+            c.execute(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")
+
+    assert repair.mismatched_indexes(db) == unfit
+    assert repair.repair_indexes(db) == unfit
+    assert repair.mismatched_indexes(db) == repair.repair_indexes(db) == []
+
+
+def test_journalled_observations_of_an_entity_that_the_journal_lacks_are_restored(
+    world: World,
+) -> None:
+    memory = world.memory()
+    db, path = opened(memory), memory.journal_of("project")
+    by = USER._replace(at="2026")
+    about: dict[str, Any] = {
+        "observations": [{"entityName": "theirs", "contents": ["is fast", "is old"]}]
+    }
+    gone: dict[str, Any] = {"entity": "nobody", "aliases": ["x"]}
+    added, refused = (
+        write.as_object(Operation(f"op-{kind}", kind, payload, by))
+        for kind, payload in (("add_observations", about), ("alias", gone))
+    )
+    files.append_lines(path, [added, refused, added])
+
+    assert repair.replay(db, path) == (1, 1)
+
+    assert graph.read_graph(db).entities == (Entity("theirs", "unknown", ("is fast", "is old")),)
+    assert repair.replay(db, path) == (0, 1)
+
+
 def test_two_processes_rebuild_a_database_only_once(world: World) -> None:
     memory = world.memory()
     create(memory, entity("api"))
@@ -227,11 +265,45 @@ def test_backups_are_verified_rotated_and_readable_by_the_owner_only(world: Worl
     memory = world.memory()
     create(memory, entity("api"))
     path = opened(memory).path
-    copies = [backup.create(path) for _ in range(backup.KEPT + 2)]
-    assert backup.list_backups(path) == sorted(copies, reverse=True)[: backup.KEPT]
+    copies = [backup.create(path) for _ in range(7)]
+    assert backup.list_backups(path) == sorted(copies, reverse=True)[:5]
     assert all(backup.is_sound(copy) for copy in backup.list_backups(path))
     assert os.stat(copies[-1]).st_mode & 0o777 == 0o600
     assert 0 <= (backup.age_s(path) or 0) < 600
+
+
+def test_a_labelled_backup_reports_the_pages_copied_and_files_of_others_do_not_count(
+    world: World,
+) -> None:
+    memory = world.memory()
+    create(memory, entity("api"))
+    path = opened(memory).path
+    told: list[tuple[int, int]] = []
+    copy = backup.create(path, "-before-merge", lambda done, of: told.append((done, of)))
+    for name in ("other-20260101T000000.db", "graph-20260101T000000.txt", "graph.db"):
+        Path(copy).with_name(name).write_text("")
+
+    assert copy.endswith("-before-merge.db") and backup.is_sound(copy)
+    assert told == sorted(told) and told[-1][0] == told[-1][1] > 0
+    assert backup.list_backups(path) == [copy]
+
+
+def test_a_backup_damaged_behind_its_schema_is_found_only_if_it_is_read_completely(
+    world: World, tmp_path: Path
+) -> None:
+    memory = world.memory()
+    create(memory, entity("api"))
+    copy = Path(backup.create(opened(memory).path))
+    size = copy.stat().st_size
+    with open(copy, "r+b") as stream:
+        stream.seek(size - 4096)
+        stream.write(b"\xff" * 4096)
+    empty = tmp_path / "empty.db"
+    empty.touch()
+
+    assert backup.is_sound(str(copy), whole=False)
+    assert not backup.is_sound(str(copy))
+    assert not backup.is_sound(str(empty), whole=False)
 
 
 def test_only_two_backups_of_a_large_database_are_kept(
