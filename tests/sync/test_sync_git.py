@@ -189,3 +189,24 @@ def test_records_from_before_sync_was_set_up_are_exchanged_in_both_directions(
 
     assert desk.decisions() == laptop.decisions()
     assert desk.decisions() == ["Said on the desk before", "Said on the laptop before"]
+
+
+def test_an_exchange_by_git_does_not_replace_another_exchange(
+    tmp_path: Path, desk: Machine, repository: Repository
+) -> None:
+    (tmp_path / "other").mkdir()
+    other = Repository(tmp_path / "other")
+    before = (desk.home / "team.json").read_text()
+
+    moved = desk.run("sync", "git", other.url)
+    renamed = desk.run("sync", "git", repository.url, "--space", "blog")
+    joined = desk.run("team", "join", "host=127.0.0.1 port=9")
+
+    assert (moved.status, renamed.status, joined.status) == (2, 2, 2)
+    assert f"Your own memories are exchanged through {repository.url} already." in moved.err
+    assert f"This project is exchanged through {repository.url} already as shop." in renamed.err
+    assert f"This project is exchanged through {repository.url} already." in joined.err
+    assert all("sync git leave first" in done.err for done in (moved, renamed, joined))
+    assert (desk.home / "team.json").read_text() == before and other.branches() == {}
+    desk.tied(repository)  # the same again
+    assert (desk.home / "team.json").read_text() == before
