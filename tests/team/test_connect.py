@@ -10,7 +10,15 @@ import pytest
 
 from memory_fabric.sharing.replica.wire import Position
 from memory_fabric.sharing.server import spaces
-from memory_fabric.sharing.server.connect import checked, connect, expect_version, shown
+from memory_fabric.sharing.server.connect import (
+    checked,
+    connect,
+    expect_known_steps,
+    expect_version,
+    pgpass_line,
+    schema_steps,
+    shown,
+)
 from memory_fabric.sharing.server.log import SharedLog
 from memory_fabric.sharing.team.errors import (
     BadAddress,
@@ -327,9 +335,82 @@ def test_an_unexpected_connection_error_is_raised_as_a_team_error(postgres: Clus
         ("postgresql://ann@db.example:5432/app", "ann@db.example/app"),
         ("postgresql://ann@127.0.0.1:6543/app", "ann@127.0.0.1:6543/app"),
         ("postgresql://ann@[::1]:6543/app", "ann@[::1]:6543/app"),
+        ("host=db.example hostaddr=192.0.2.7", "db.example"),
+        ("hostaddr=192.0.2.7 port=6543", "192.0.2.7:6543"),
+        ("dbname=app", "this machine/app"),
+        ("no address", "the server"),
     ],
 )
 def test_a_displayed_address_includes_the_port_only_if_it_is_not_the_default(
     dsn: str, place: str
 ) -> None:
     assert shown(dsn) == place
+
+
+@pytest.mark.parametrize(
+    ("dsn", "line"),
+    [
+        ("host=db.example port=6543 dbname=app user=olga", "db.example:6543:app:ann:{}"),
+        ("user=olga", "localhost:5432:*:ann:{}"),
+        ("host=::1 dbname='a\\\\b'", "\\:\\:1:5432:a\\\\b:ann:{}"),
+    ],
+)
+def test_the_line_for_the_password_file_names_the_server_and_the_member(
+    dsn: str, line: str
+) -> None:
+    assert pgpass_line(dsn, "ann", WORD) == line.format(WORD)
+    assert pgpass_line("", "a:n", "b:c").endswith(":a\\:n:b\\:c")
+
+
+def test_the_service_file_of_the_user_counts_before_that_of_the_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, system = tmp_path / "own", tmp_path / "pg_service.conf"
+    own.write_text("[team]\nhost=own.example\nport=6543\n", "utf-8")
+    system.write_text("[team]\nhost=team.example\n[other]\nhost=other.example\n", "utf-8")
+    monkeypatch.setenv("PGSERVICEFILE", str(own))
+    monkeypatch.setenv("PGSYSCONFDIR", str(tmp_path))
+    monkeypatch.setenv("PGHOST", "usual.example")
+
+    places = [shown(f"service={name}") for name in ("team", "other", "none")]
+    stated = shown("service=team host=stated.example")
+    own.write_bytes(b"[team]\nhost=\xff\n")
+    unreadable = shown("service=team")
+
+    assert places == ["own.example:6543", "other.example", "usual.example"]
+    assert stated == "stated.example:6543"
+    assert unreadable == "team.example"
+
+
+def test_settings_of_the_environment_count_unless_the_address_states_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, value in (("PGHOST", "db.example"), ("PGUSER", "ann"), ("PGSSLMODE", "require")):
+        monkeypatch.setenv(name, value)
+
+    assert (shown("dbname=app"), shown("user=bob")) == ("ann@db.example/app", "bob@db.example")
+    assert checked("dbname=app") == "dbname=app"
+    monkeypatch.setenv("PGHOSTADDR", "127.0.0.1")
+    monkeypatch.setenv("PGSSLMODE", "disable")
+    assert checked("dbname=app") == "dbname=app"
+
+
+@pytest.mark.parametrize(
+    "host", ["192.0.2.7", "localhost.example", "x/run", "127.0.0.1,db.example"]
+)
+def test_only_addresses_of_this_machine_need_no_encryption(host: str) -> None:
+    assert "sslmode=require" in checked(f"host={host} dbname=app")
+
+
+def test_a_schema_with_an_unknown_step_needs_an_update_of_this_release() -> None:
+    known = schema_steps()
+    assert list(known) == sorted(known) and min(known) == 1
+    assert all(path.name.startswith(f"{number:03d}") for number, path in known.items())
+    expect_known_steps(set(known))
+    expect_known_steps(set())
+
+    newest = max(known)
+    with pytest.raises(UnfitServer, match=f"schema {newest + 2}; .* knows {newest}") as refused:
+        expect_known_steps({1, newest + 1, newest + 2})
+
+    assert "Update memory-fabric" in refused.value.remedy

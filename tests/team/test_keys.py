@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -201,3 +202,65 @@ def test_reading_a_damaged_key_file_raises_an_error(tmp_path: Path, content: str
 
     with pytest.raises(BadInput, match="holds no key"):
         keys.read(str(tmp_path))
+
+
+def test_a_number_with_a_fraction_is_part_of_the_proof_of_origin(key: Key) -> None:
+    proved = key.prove(OPERATION._replace(value={"n": [1.5], "deep": {"m": 2.0}}), SPACE)
+
+    assert key.verified(proved._replace(value={"n": [1.5], "deep": {"m": 2}}), SPACE) is not None
+    assert key.verified(proved._replace(value={"n": [1], "deep": {"m": 2}}), SPACE) is None
+    assert key.verified(proved._replace(value={"n": [1.5], "deep": {"m": 3}}), SPACE) is None
+
+
+def test_the_announcement_of_a_machine_shows_which_key_it_has(key: Key, other: Key) -> None:
+    first, again = (key.announcement(SPACE, "desk") for _ in range(2))
+
+    assert (first.key, first.origin, first.kind) == ("machine:desk", "desk", SEALED)
+    assert first.op_id == again.op_id != key.announcement(SPACE, "laptop").op_id
+    assert other.announcement(SPACE, "desk").op_id != first.op_id
+    assert key.mark not in repr(first)
+    assert key.fits(first, SPACE) and not other.fits(first, SPACE)
+    assert not key.fits(first, OTHER_SPACE)
+    sealed = key.seal(OPERATION, SPACE)
+    assert key.fits(sealed, SPACE) and not other.fits(sealed, SPACE)
+
+
+def test_a_hidden_line_is_shown_only_with_its_key_and_for_its_space(key: Key, other: Key) -> None:
+    hidden = key.hide("Grüße", SPACE)
+
+    assert key.shown(hidden, SPACE) == "Grüße"
+    assert hidden != key.hide("Grüße", SPACE)
+    assert other.shown(hidden, SPACE) is key.shown(hidden, OTHER_SPACE) is None
+    for bad in ("", "é", hidden[:-4], hidden + "!", key.seal(OPERATION, SPACE).sealed):
+        assert key.shown(bad, SPACE) is None
+
+
+def test_the_first_machine_makes_a_key_and_others_ask_for_its_words(
+    tmp_path: Path, key: Key, other: Key
+) -> None:
+    asked: list[str] = []
+
+    def says(answer: Key) -> Callable[[], str]:
+        def words() -> str:
+            asked.append(answer.mark)
+            return answer.words
+
+        return words
+
+    def fits(one: Key) -> bool:
+        return one.mark == key.mark
+
+    homes = [str(tmp_path / name) for name in ("first", "second", "third")]
+    first = keys.agreed(homes[0], says(other), None, "sync git")
+    assert asked == [] and keys.agreed(homes[0], says(other), None, "x").mark == first.mark
+    with pytest.raises(BadInput, match=first.mark):
+        keys.agreed(homes[0], says(key), fits, "sync git")
+    assert keys.agreed(homes[1], says(key), fits, "sync git").mark == key.mark
+    assert keys.agreed(homes[1], says(other), fits, "sync git").mark == key.mark
+    with pytest.raises(BadInput, match="is not the one") as refused:
+        keys.agreed(homes[2], says(other), fits, "sync git")
+
+    assert asked == [key.mark, other.mark]
+    assert "memory-fabric sync git printed" in refused.value.remedy
+    assert [keys.read(home) is None for home in homes] == [False, False, True]
+    assert len(key.mark) == 8 and key.mark != other.mark

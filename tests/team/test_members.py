@@ -90,6 +90,22 @@ def test_only_an_owner_can_add_and_remove_members(
         spaces.remove(open_connection(ANN), space, BOB)
 
 
+@pytest.mark.parametrize("name", ["", "x" * 201, "a\0b"])
+def test_an_invalid_name_of_a_space_is_refused(name: str, open_connection: OpenConnection) -> None:
+    with pytest.raises(BadInput, match="cannot be the name of a space") as refused:
+        spaces.init(open_connection(OWNER), name)
+
+    assert "1 to 200 characters" in refused.value.remedy
+
+
+def test_names_of_the_maximum_length_are_accepted(open_connection: OpenConnection) -> None:
+    state = spaces.init(open_connection(OWNER), "x" * 200)
+    assert (state.role, state.members) == ("owner", 1)
+
+    with pytest.raises(TeamError, match="no such role"):
+        spaces.add(open_connection(OWNER), "x" * 200, "y" * 63)
+
+
 @pytest.mark.parametrize("name", ["", "x" * 64, "a\0b", "ü" * 32])
 def test_an_invalid_role_name_is_refused(
     space: str, name: str, open_connection: OpenConnection

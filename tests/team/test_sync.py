@@ -140,6 +140,25 @@ def test_join_without_a_name_uses_the_only_space_or_the_space_named_like_the_pro
     assert owner.json("team", "join", dsn["olga"])["space"] == owner.hooks.project.name
 
 
+def test_join_without_a_name_asks_for_one_among_several_spaces(
+    tmp_path: Path, dsn: dict[str, str], postgres: Cluster, empty_database: str
+) -> None:
+    home, owner = Home(tmp_path, "third", ANN), Home(tmp_path, "fourth", "olga")
+    owner.json("team", "init", dsn["olga"], "--space", "alpha")
+    owner.json("team", "add", ANN)
+    owner.json("team", "add", "eve")
+    owner.json("team", "remove", "eve")
+
+    several = home.run("team", "join", dsn[ANN])
+    stranger = home.run("team", "join", postgres.dsn("eve", empty_database))
+
+    assert several.status == 2
+    assert f"{ANN} is a member of 2 spaces: alpha, {SPACE}." in several.err
+    assert "--space NAME" in several.err
+    assert stranger.status == 1 and "eve is a member of no space there" in stranger.err
+    assert not ties.exist(str(home.home))
+
+
 def test_a_role_that_is_not_a_member_gets_an_error_with_the_next_step(
     tmp_path: Path, dsn: dict[str, str], postgres: Cluster, empty_database: str
 ) -> None:

@@ -7,10 +7,13 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 
+from memory_fabric.config import read_settings
 from memory_fabric.setup import packages
 from memory_fabric.sharing.team import follower
+from memory_fabric.store.memory import Memory
 from ports import free_port
 from team.homes import Home, made
 from team.postgres import ANN, BOB, Cluster
@@ -152,3 +155,39 @@ def test_an_mcp_server_without_a_team_loads_no_sharing_module(tmp_path: Path) ->
     assert {
         name for name in loaded if name.startswith(("memory_fabric.sharing.team", "psycopg"))
     } == set()
+
+
+def test_a_follower_notes_only_exchanges_in_which_something_happened(ann: Home, bob: Home) -> None:
+    memory = Memory.open(read_settings(ann.hooks.environ, {}))
+    followed = follower.Followed(memory, ann.known_tie)
+    began_s, noted = time.time(), []
+
+    def step(after_s: float) -> None:
+        followed.step(began_s + after_s)
+        noted.append(ann.state.ran_at)
+
+    step(0)  # it connects
+    step(1)
+    ann.remember("The order events use Kafka", "--type", "decision")
+    has_work = followed.has_work()
+    step(2)
+    step(3)
+    step(follower.LOOK_S + 4)  # the state of the space is read again
+    step(follower.LOOK_S + 5)
+    step(-10)  # the clock was set back
+    had_work = followed.has_work()
+    followed.close()
+    memory.close()
+
+    assert (has_work, had_work, followed.has_work()) == (True, False, False)
+    assert [after > before for before, after in pairwise(noted)] == [
+        False,
+        True,
+        False,
+        True,
+        False,
+        True,
+    ]
+    assert ann.state.failures == 0 and ann.state.last_success
+    bob.sync()
+    assert bob.texts("Kafka") != []

@@ -115,6 +115,30 @@ def test_hooks_start_a_sync_only_at_session_end_while_a_server_syncs(
     assert len(spawned) == 2
 
 
+def test_one_sync_starts_for_all_links_with_the_folders_of_the_session(
+    memory: Memory, spawned: list[dict[str, str]], tmp_path: Path
+) -> None:
+    project, data, plugin = (str(tmp_path / name) for name in ("project", "data", "plugin"))
+    memory.settings = memory.settings._replace(
+        project_dir=project, data_dir=data, plugin_root=plugin
+    )
+    home = memory.settings.home
+    for key in (USER, "p-1"):
+        ties.save(home, Tie(key, DSN, "own", "ann"))
+    ties.update_state(home, USER, next_at=time.time() + 600)
+    ties.start_when_due(memory, "SessionStart")
+    assert spawned == []
+
+    ties.update_state(home, USER, next_at=0)
+    ties.start_when_due(memory, "SessionStart")
+
+    [environ] = spawned
+    assert environ["CLAUDE_PROJECT_DIR"] == project
+    assert environ["CLAUDE_PLUGIN_DATA"] == data
+    assert environ["CLAUDE_PLUGIN_ROOT"] == plugin
+    assert environ["MEMORY_FABRIC_HOME"] == home
+
+
 def test_no_sync_starts_in_a_project_if_only_another_project_has_joined_a_space(
     memory: Memory, spawned: list[dict[str, str]]
 ) -> None:
@@ -129,9 +153,11 @@ def test_no_sync_starts_in_a_project_if_only_another_project_has_joined_a_space(
 def test_the_delay_before_the_next_sync_grows_with_failures_up_to_a_limit() -> None:
     delays = [ties.delay_after(failures, 1.0) for failures in range(1, 12)]
 
-    assert delays == sorted(delays) and delays[0] == ties.FIRST_DELAY_S
+    assert delays == sorted(delays) and delays[:3] == [5.0, 10.0, 20.0]
+    assert ties.delay_after(0, 1.0) == delays[0] == ties.FIRST_DELAY_S
     assert delays[-1] == ties.LAST_DELAY_S
     assert ties.delay_after(1, 0.0) == ties.FIRST_DELAY_S / 2
+    assert ties.delay_after(10_000, 1.0) == ties.LAST_DELAY_S
 
 
 def test_a_damaged_sync_state_file_is_read_as_empty(tmp_path: Path) -> None:
