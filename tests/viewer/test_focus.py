@@ -35,3 +35,24 @@ def test_no_entity_name_is_suggested_if_none_is_similar() -> None:
         number_of(picture_of(["Redis"]), "zzz")
 
     assert str(caught.value) == "There is no entity 'zzz'. memory-fabric recall finds names."
+
+
+@pytest.mark.parametrize(
+    ("asked", "near"),
+    [
+        # Of names that contain it the shortest, and at most five.
+        ("box", ["box-1", "box-no-2", "box-no-33", "box-no-444", "box-no-5555"]),
+        ("no", []),  # too short to be searched for in other names
+        ("BOX-NO", ["box-no-2", "box-no-33", "box-no-444", "box-no-5555", "box-no-66666"]),
+    ],
+)
+def test_the_shortest_names_that_contain_an_unknown_name_are_suggested(
+    asked: str, near: list[str]
+) -> None:
+    names = ["box-no-66666", "box-no-5555", "box-no-444", "box-no-33", "box-no-2", "box-1"]
+
+    with pytest.raises(NotFound) as caught:
+        number_of(picture_of(names), asked)
+
+    told = f" Near to it: {', '.join(map(repr, near))}." if near else ""
+    assert caught.value.message == f"There is no entity {asked!r}.{told}"

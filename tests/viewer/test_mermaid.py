@@ -58,6 +58,28 @@ def test_names_with_special_characters_remain_readable_labels() -> None:
     assert "ends with \\" in read
 
 
+def test_hyphens_and_underscores_are_escaped_unless_they_join_letters_or_digits() -> None:
+    (node,) = parts_of_label("a-b_1 -c d- 1-- é_é")
+
+    assert node == "a-b_1 #45;c d#45; 1#45;#45; é_é"
+
+
+def parts_of_label(name: str) -> list[str]:
+    """The labels of the nodes, as they are written, of a picture with an entity of this name."""
+    nodes = mermaid(picture_of([name])).splitlines()[1:]
+    return [node.partition('"')[2].partition("<br/>")[0] for node in nodes]
+
+
+def test_long_names_and_types_are_shortened_in_labels() -> None:
+    picture = picture_of(["n" * 51, "m" * 50], [(0, "r" * 31, 1)], kinds=["t" * 31, "u" * 30])
+
+    _, nodes, edges = parts(mermaid(picture))
+
+    names = [shown(node).split("<br/>") for node in nodes]
+    assert names == [[f"{'n' * 49}…", f"{'t' * 29}…"], ["m" * 50, "u" * 30]]
+    assert f'"{"r" * 29}#8230;"' in edges[0]
+
+
 def test_an_entity_name_of_invisible_characters_is_shown_as_code_points() -> None:
     nodes = parts(mermaid(picture_of(["\u200b\u200d", ""])))[1]
 
@@ -80,15 +102,32 @@ def test_a_large_diagram_draws_only_the_most_connected_entities_and_states_the_t
 
     notes, nodes, edges = parts(mermaid(picture_of([f"e{n}" for n in range(100)], hub)))
 
-    assert shown(nodes[0]).startswith("e0")
-    assert (len(nodes), len(edges)) == (60, 59)
+    assert [shown(node).partition("<")[0] for node in nodes] == [f"e{n}" for n in range(60)]
+    assert len(edges) == 59
     assert notes == ["%% 60 of 100 entities and 59 of 99 relations are drawn: the most connected."]
 
 
 def test_the_total_stated_in_a_diagram_includes_entities_missing_from_the_graph_data() -> None:
     picture = picture_of(["a"]) | {"left_out": {"entities": 7}}
 
-    assert "1 of 8 entities" in mermaid(picture)
+    fewer = picture_of(["a"]) | {"left_out": {"relations": 2}}
+
+    ending = "are drawn: the most connected."
+    assert parts(mermaid(picture))[0] == [f"%% 1 of 8 entities {ending}"]
+    assert parts(mermaid(fewer))[0] == [f"%% 0 of 2 relations {ending}"]
+    assert parts(mermaid(picture, focus=0))[0] == []
+
+
+def test_a_diagram_of_many_short_relations_draws_as_many_as_mermaid_accepts() -> None:
+    names = [f"e{n}" for n in range(30)]
+    edges = [(a, "to", b) for a in range(30) for b in range(14)]
+
+    notes, _, few = parts(mermaid(picture_of(names, edges[:MAX_EDGES])))
+    told, _, many = parts(mermaid(picture_of(names, edges)))
+
+    assert (len(few), notes) == (MAX_EDGES, [])
+    assert len(many) == MAX_EDGES
+    assert told == ["%% 400 of 420 relations are drawn: the most connected."]
 
 
 def test_a_diagram_never_exceeds_the_size_that_mermaid_accepts() -> None:
@@ -97,7 +136,7 @@ def test_a_diagram_never_exceeds_the_size_that_mermaid_accepts() -> None:
 
     text = mermaid(picture_of(names, edges))
 
-    assert len(text) <= MAX_CHARS
+    assert MAX_CHARS - 1_000 < len(text) <= MAX_CHARS
     assert len(parts(text)[2]) < MAX_EDGES
     assert "had room" in parts(text)[0][0]
 
@@ -109,3 +148,17 @@ def test_with_a_focused_entity_only_its_neighbourhood_is_drawn() -> None:
     farther = [shown(node)[0] for node in parts(mermaid(chain, focus=3, depth=2))[1]]
 
     assert (near, farther) == (["a", "b"], ["b", "c", "d"])
+    assert parts(mermaid(chain, focus=3, depth=2))[0] == []
+
+
+def test_a_large_neighbourhood_is_drawn_from_the_focused_entity_outwards() -> None:
+    near = [(3, "to", n) for n in range(4, 54)]
+    far = [(4, "to", n) for n in range(54, 80)]
+    hub = [(80, "to", n) for n in (*range(54, 80), 81)]
+    picture = picture_of([f"e{n}" for n in range(82)], [*near, *far, *hub])
+
+    notes, nodes, _ = parts(mermaid(picture, focus=3, depth=3))
+
+    names = [shown(node).partition("<")[0] for node in nodes]
+    assert names == [f"e{n}" for n in range(3, 63)]
+    assert notes[0].startswith("%% 60 of 78 entities and 59 of 102 relations are drawn")
