@@ -15,9 +15,16 @@ from memory_fabric.config import (
     config_path,
     has_display,
     home_path,
+    in_client,
+    in_shell_of_another,
+    is_checked,
     may_isolate,
     read_settings,
+    search_path,
     switches_in,
+    transcript_roots,
+    trust_for,
+    with_changes,
 )
 
 HOME = {"HOME": "/home/ann"}
@@ -147,6 +154,8 @@ def test_a_variable_that_disables_the_clients_memory_also_disables_memory_md(nam
         ({"BROWSER": "firefox"}, "linux", True),
         ({}, "darwin", True),
         ({"SSH_CONNECTION": "x"}, "darwin", False),
+        ({}, "win32", True),
+        ({"SSH_CONNECTION": "x", "BROWSER": "firefox"}, "win32", True),
     ],
 )
 def test_environment_variables_show_whether_there_is_a_graphical_display(
@@ -235,3 +244,192 @@ def test_the_environment_of_a_hook_event_is_not_visible_in_other_threads() -> No
         with config.answering({}):
             assert config.environment() == {}
     assert seen == [True] and config.environment() is os.environ
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "lowest", "highest", "step"),
+    [
+        ("MEMORY_FABRIC_DEDUP_THRESHOLD", "dedup_threshold", 0, 1, 0.5),
+        ("MEMORY_FABRIC_BOOST_FACTOR", "boost_factor", 1, 10, 0.5),
+        ("MEMORY_FABRIC_MAX_RESULTS", "max_results", 1, 1000, 1),
+        ("MEMORY_FABRIC_MAX_REPLY_CHARS", "max_reply_chars", 1000, 10**9, 1),
+    ],
+)
+def test_a_number_in_a_variable_is_accepted_up_to_its_limits(
+    name: str, field: str, lowest: float, highest: float, step: float
+) -> None:
+    for number in (lowest, highest):
+        settings = read_settings(HOME | {name: str(number)}, {})
+        assert (getattr(settings, field), settings.complaints) == (number, ())
+    for number in (lowest - step, highest + step):
+        assert len(read_settings(HOME | {name: str(number)}, {}).complaints) == 1
+
+
+@pytest.mark.parametrize(
+    ("table", "key", "field", "lowest", "highest"),
+    [
+        ("episodes", "keep_days", "episodes_keep_days", 0, 36_500),
+        ("serve", "rate", "serve_rate", 1, 10**6),
+        ("serve", "backlog", "serve_backlog", 1, 10**8),
+        ("worth", "price", "token_price", 0, 10_000),
+    ],
+)
+def test_a_number_in_config_toml_is_accepted_up_to_its_limits(
+    table: str, key: str, field: str, lowest: int, highest: int
+) -> None:
+    for number in (lowest, highest):
+        settings = read_settings(HOME, {table: {key: number}})
+        assert (getattr(settings, field), settings.complaints) == (number, ())
+    for number in (lowest - 1, highest + 1):
+        assert len(read_settings(HOME, {table: {key: number}}).complaints) == 1
+
+
+def test_only_a_price_in_config_toml_may_be_a_fraction() -> None:
+    priced = read_settings(HOME, {"worth": {"price": 2.5}})
+    wrong = read_settings(HOME, {"episodes": {"keep_days": 2.5}})
+
+    assert (priced.token_price, priced.complaints) == (2.5, ())
+    assert (wrong.episodes_keep_days, len(wrong.complaints)) == (90, 1)
+
+
+def test_settings_have_the_documented_defaults_of_limits_and_switches() -> None:
+    settings = read_settings(HOME, {})
+
+    assert (settings.max_reply_chars, settings.token_price) == (40_000, 0.0)
+    assert (settings.serve_rate, settings.serve_backlog) == (2000, 250_000)
+    assert (settings.weekly, settings.share_words, settings.semantic) == (True, False, True)
+    assert (settings.capture_unattended, settings.notices, settings.notes) == ("low", "all", "auto")
+    assert (settings.claims, settings.trusted_roots, settings.muted) == ("ask", (), False)
+
+
+def test_switches_for_words_semantics_and_the_week_are_read_from_config_toml() -> None:
+    settings = read_settings(HOME, {"share_words": True, "semantic": False, "weekly": False})
+    wrong = read_settings(HOME, {"share_words": "yes", "semantic": "no", "weekly": "no"})
+
+    assert (settings.share_words, settings.semantic, settings.weekly) == (True, False, False)
+    assert (wrong.share_words, wrong.semantic, wrong.weekly) == (False, True, True)
+    assert wrong.complaints == ("config.toml: weekly must be true or false, not 'no'",)
+
+
+@pytest.mark.parametrize(
+    ("variable", "file", "notes", "complaints"),
+    [
+        ("", {}, "auto", 0),
+        ("ON", {"notes": "off"}, "on", 0),
+        ("", {"notes": "off"}, "off", 0),
+        ("maybe", {"notes": "off"}, "off", 1),
+    ],
+)
+def test_a_variable_sets_the_request_for_notes_before_config_toml(
+    variable: str, file: dict[str, object], notes: str, complaints: int
+) -> None:
+    settings = read_settings(HOME | {"MEMORY_FABRIC_NOTES": variable}, file)
+
+    assert (settings.notes, len(settings.complaints)) == (notes, complaints)
+
+
+@pytest.mark.parametrize(
+    ("environ", "ci"),
+    [({}, False), ({"CI": "1"}, True), ({"CI": "TRUE"}, True), ({"CI": "false"}, False)],
+)
+def test_a_variable_tells_that_a_build_server_runs_the_session(
+    environ: dict[str, str], ci: bool
+) -> None:
+    assert read_settings(HOME | environ, {}).ci is ci
+
+
+def test_the_author_is_the_first_user_name_in_the_environment() -> None:
+    names = {"USERNAME": "carl", "LOGNAME": "bob", "USER": "ann"}
+
+    assert read_settings(names, {}).author == "ann"
+    assert read_settings(names | {"USER": ""}, {}).author == "bob"
+    assert read_settings({"USERNAME": "carl"}, {}).author == "carl"
+
+
+def test_folders_whose_clones_are_trusted_must_be_whole_paths() -> None:
+    roots = ["/work", "~", "~/src", "src", "~bob/x", 3]
+    settings = read_settings(HOME, {"projects": {"roots": roots, "claims": "trust"}})
+
+    assert settings.trusted_roots == ("/work", "/home/ann", "/home/ann/src")
+    assert settings.claims == "trust"
+    assert len(settings.complaints) == 3
+    assert read_settings(HOME, {"projects": {"roots": "/work"}}).trusted_roots == ("/work",)
+
+
+def test_changed_switches_and_domains_apply_to_a_running_process() -> None:
+    settings = read_settings(HOME, {"notices": "off"})
+    muted = read_settings(HOME | {"MEMORY_FABRIC": "off"}, {})
+    file = {"read": False, "domains": {"legal": {"isolate": True}}}
+
+    changed = with_changes(settings, file, "it is invalid")
+
+    assert (changed.reads, changed.writes, changed.notices) == (False, True, "off")
+    assert changed.domains.isolated == {"legal"}
+    assert changed.closed == "it is invalid"
+    assert with_changes(settings, {"write": False}).writes is False
+    again = with_changes(muted, {})
+    assert (again.reads, again.writes) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("environ", "file", "trust", "checked"),
+    [
+        ({}, {}, "user", True),
+        ({"CI": "1"}, {}, "", False),
+        ({"CLAUDE_CODE_SESSION_ATTENDED": "0"}, {}, "assistant", False),
+        (
+            {"CLAUDE_CODE_SESSION_ATTENDED": "0"},
+            {"capture": {"unattended": "full"}},
+            "user",
+            True,
+        ),
+        ({"CLAUDE_CODE_ENTRYPOINT": "sdk-py"}, {}, "user", False),
+        ({"CLAUDE_CODE_ENTRYPOINT": "cli"}, {}, "user", True),
+        ({"CLAUDE_CODE_ENTRYPOINT": "sdk-py"}, {"capture": {"unattended": "full"}}, "user", True),
+    ],
+)
+def test_words_of_the_user_are_trusted_only_if_a_person_may_have_typed_them(
+    environ: dict[str, str], file: dict[str, object], trust: str, checked: bool
+) -> None:
+    settings = read_settings(HOME | environ, file)
+
+    assert (trust_for(settings, "user"), is_checked(settings)) == (trust, checked)
+    foreign = settings._replace(foreign=True)
+    assert trust_for(foreign, "user") == (trust and "assistant")
+    assert not is_checked(foreign)
+
+
+def test_the_shell_of_a_client_is_recognised_by_its_variables() -> None:
+    assert in_client({"CLAUDECODE": "1"}) and in_client({"CLAUDE_PID": "17"})
+    assert not in_client({"CLAUDECODE": ""}) and not in_client({"CODEX_SANDBOX": "1"})
+    assert in_shell_of_another({"CODEX_SANDBOX": "1"}, "claude-code")
+    assert not in_shell_of_another({"CODEX_SANDBOX": "1"}, "codex")
+    assert not in_shell_of_another({"GEMINI_CLI": "1"}, "qwen")
+    assert in_shell_of_another({"CLAUDECODE": "1"}, "codex")
+    assert not in_shell_of_another({"CLAUDECODE": "1"}, "claude-code")
+    assert not in_shell_of_another({}, "codex")
+
+
+def test_the_transcripts_of_each_client_lie_in_its_own_folder() -> None:
+    assert transcript_roots(HOME) == {
+        "claude-code": "/home/ann/.claude/projects",
+        "codex": "/home/ann/.codex",
+        "qwen": "/home/ann/.qwen/projects",
+    }
+    moved = {"CODEX_HOME": "/c", "QWEN_HOME": "/q", "CLAUDE_CONFIG_DIR": "/x"}
+    assert transcript_roots(HOME | moved) == {
+        "claude-code": "/x/projects",
+        "codex": "/c",
+        "qwen": "/q/projects",
+    }
+    assert transcript_roots(HOME | moved | {"QWEN_RUNTIME_DIR": "/r"})["qwen"] == "/r/projects"
+
+
+def test_empty_entries_of_the_search_path_are_left_out() -> None:
+    assert search_path({"PATH": os.pathsep.join(["/a", "", "/b"])}) == ["/a", "/b"]
+    assert search_path({}) == []
+
+
+def test_each_switch_that_an_invalid_config_file_turns_off_counts() -> None:
+    assert switches_in("read = no\nwrite = true # x\n[\n") == {"read": False}
+    assert switches_in("read\n") == {}

@@ -108,6 +108,56 @@ def test_a_deadline_can_be_shortened_for_one_step_and_is_then_restored() -> None
     assert whole.ends_s - Deadline(0).ends_s > 90
 
 
+def test_a_wait_is_limited_by_its_caller_by_its_kind_of_lock_and_by_the_deadline() -> None:
+    limit = Deadline(3600, lock_s=2.0)
+    limit.file_lock_s = 1.0
+
+    assert limit.wait_s(0.5) == limit.wait_s(0.5, for_file=True) == 0.5
+    assert (limit.wait_s(5.0), limit.wait_s(5.0, for_file=True)) == (2.0, 1.0)
+    assert Deadline(-1).wait_s(5.0) == 0.0
+    assert Deadline().wait_s(5.0) == 5.0
+
+
+def test_each_limit_alone_makes_a_deadline_limited() -> None:
+    assert Deadline(3600).is_limited
+    assert Deadline(work_s=3600).is_limited
+    assert Deadline(lock_s=3600).is_limited
+
+
+def test_work_is_postponed_once_however_often_it_is_met() -> None:
+    limit = Deadline()
+    for what in ("the backup", "the index", "the backup"):
+        limit.postpone(what)
+
+    assert limit.postponed == ["the backup", "the index"]
+
+
+def test_a_deadline_that_has_not_passed_lets_the_work_go_on() -> None:
+    limit = Deadline(3600)
+    limit.is_revoked = lambda: False
+    limit.check("the last sentence")
+    Deadline().check("the last sentence")
+
+    limit.is_revoked = lambda: True
+    with pytest.raises(EventRevoked):
+        limit.check("the last sentence")
+
+
+def test_the_deadline_of_the_event_of_this_thread_may_be_over() -> None:
+    assert not deadline.is_over()
+    with running(Deadline(-1)):
+        assert deadline.is_over()
+        with running(Deadline(3600)):
+            assert not deadline.is_over()
+        assert deadline.is_over()
+    assert not deadline.is_over()
+
+
+def test_a_process_that_has_ended_has_no_age() -> None:
+    assert deadline.process_age_s(0) == 0.0
+    assert deadline.process_age_s() > 0.0
+
+
 def test_waiting_for_a_file_lock_ends_at_the_deadline_of_the_event(tmp_path: Path) -> None:
     path = str(tmp_path / "x.lock")
     limit = Deadline(3600, lock_s=0.05)

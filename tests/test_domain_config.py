@@ -139,3 +139,20 @@ def test_an_agent_listed_in_two_domains_belongs_to_the_first(file: dict[str, obj
 
     assert settings.domains.agents == {"x": "legal"}
     assert len(settings.complaints) == 1 and "'x'" in settings.complaints[0]
+
+
+def test_any_part_of_a_domain_configuration_makes_it_configured() -> None:
+    assert not DomainConfig().configured
+    assert DomainConfig(agents={"x": "y"}).configured
+    assert DomainConfig(paths={"x": "y"}).configured
+    assert DomainConfig(isolated=frozenset("x")).configured
+    assert DomainConfig(isolated_agents=frozenset("x")).configured
+
+
+def test_an_agent_that_is_listed_twice_in_one_domain_is_no_mistake() -> None:
+    file = {"domains": {"legal": {"agents": ["x", "x"], "isolate": False}}}
+
+    settings = read_settings(HOME, file)
+
+    assert (settings.domains.agents, settings.complaints) == ({"x": "legal"}, ())
+    assert settings.domains.isolated == frozenset()

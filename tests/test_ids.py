@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import uuid
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_fabric.ids import id_for, new_id, short_id, timestamp
+from memory_fabric.ids import id_for, is_project_id, new_id, short_id, timestamp
 
 SECONDS = st.floats(0, 4e9, allow_nan=False)
 
@@ -53,3 +54,12 @@ def test_a_name_has_one_id_of_its_own(one: object, other: object) -> None:
 def test_a_session_id_and_the_id_derived_from_it_have_different_short_ids() -> None:
     session = new_id()
     assert short_id(id_for(session)) != short_id(session)
+
+
+@pytest.mark.parametrize(
+    ("value", "is_id"),
+    [("shop-1a2b", True), ("7", True), ("", False), ("-", False), ("é1", False), ("a/b", False)],
+)
+def test_a_project_id_consists_of_ascii_letters_digits_and_hyphens(value: str, is_id: bool) -> None:
+    assert is_project_id(value) is is_id
+    assert not is_project_id(7)

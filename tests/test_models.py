@@ -95,3 +95,136 @@ def test_a_shortened_note_ends_after_a_sentence_and_not_inside_a_date_or_abbrevi
         "“Day first” (noted as: Write 3.3. .. 9.3. on invoices, e.g. on Monday's)",
         "“Day first”",
     ]
+
+
+def test_record_types_differ_in_what_they_describe_and_bind() -> None:
+    table = models.RECORD_TYPE_TABLE
+
+    followed = {kind for kind in table if models.verdict(models.Record(kind, "x")) == "worked"}
+    assert followed == {"constraint", "preference", "decision", "solution", "pattern"}
+    assert set(models.RULE_TYPES) == {*followed, "antipattern"} - {"solution"}
+    assert models.OPEN_TYPES == ("question", "blocker")
+    assert set(models.STATED_TYPES) == {*table} - {"session"}
+    assert models.LASTING_SCOPES == ("user", "team", "global")
+
+
+def test_types_are_shown_under_the_names_of_notes_except_for_questions() -> None:
+    shown = {kind: models.shown_type(kind) for kind in ("constraint", "note", "solution")}
+
+    assert shown == {"constraint": "rule", "note": "fact", "solution": "fix"}
+    assert models.shown_type("question") == "question"
+    assert (models.record_type("open"), models.record_type("blocker")) == ("question", "blocker")
+
+
+def test_a_record_supersedes_only_an_older_one_of_its_place_and_at_most_its_trust() -> None:
+    at = "2026-01-02T00:00:00.000Z"
+    old = models.Record("decision", "Use Redis", trust="assistant", created_at=at)
+    users = old._replace(trust="user")
+
+    assert models.may_close(old, old)
+    assert models.may_close(users, old) and not models.may_close(old, users)
+    assert not models.may_close(old, old._replace(pinned=True))
+    assert models.may_close(users, old._replace(pinned=True))
+    assert not models.may_close(old._replace(trust="unknown"), old._replace(trust="tool"))
+    assert models.may_close(old._replace(trust="tool"), old._replace(trust="unknown"))
+    assert models.may_close(old._replace(trust="foreign"), old._replace(trust="unknown"))
+    assert not models.may_close(old._replace(created_at="2026-01-01T00:00:00.000Z"), old)
+    assert not models.may_close(old._replace(scope="user"), old)
+    assert not models.may_close(old._replace(domain="legal"), old)
+    assert not models.may_close(old, old._replace(valid_from="2026-01-03T00:00:00.000Z"))
+
+
+def test_a_record_of_one_session_supersedes_only_records_of_that_session() -> None:
+    old = models.Record("decision", "Use Redis", scope="local", session="s1")
+
+    assert models.may_close(old, old)
+    assert not models.may_close(old._replace(session="s2"), old)
+
+
+def test_of_two_contradicting_statements_the_later_is_newer() -> None:
+    first, second = "2026-01-01", "2026-01-02"
+
+    assert models.newer_than({"a": (first, []), "b": (second, ["a"])}) == {"a": ["b"]}
+    assert models.newer_than({"a": (first, ["b"]), "b": (second, [])}) == {"a": ["b"]}
+    assert models.newer_than({"a": (first, ["b"]), "b": (second, ["a"])}) == {"a": ["b"]}
+    assert models.newer_than({"a": (first, []), "b": (first, ["a"])}) == {"a": ["b"]}
+    assert models.newer_than({"a": (first, ["b"]), "b": (first, ["a"])}) == {"b": ["a"]}
+    assert models.newer_than({"a": (first, ["a", "gone"])}) == {}
+
+
+def test_a_record_is_marked_as_older_only_if_there_are_newer_ones() -> None:
+    record = models.Record("decision", "Use Redis", id="a", evidence={"also": "db"})
+
+    assert models.marked_older(record, ()) is record
+    assert models.marked_older(record, ["b"]).evidence == {
+        "also": "db",
+        models.SAID_BEFORE: ["b"],
+    }
+
+
+def test_records_with_the_same_quotation_are_brought_together() -> None:
+    def quoting(words: str, trust: str = "user") -> models.Record:
+        return models.Record("decision", "x", trust=trust, evidence={models.QUOTATION: words})
+
+    plain = models.Record("decision", "x")
+    records = [quoting("a"), plain, quoting("b"), quoting("a"), plain, quoting("b")]
+
+    assert models.by_words(records) == [0, 3, 1, 2, 5, 4]
+    assert models.by_words([quoting("a"), plain, quoting("a", "tool")]) == [0, 1, 2]
+    older = models.marked_older(quoting("a"), ["y"])
+    assert models.by_words([quoting("a"), plain, older]) == [0, 1, 2]
+
+
+def test_only_an_import_without_the_users_trust_is_unconfirmed() -> None:
+    record = models.Record("note", "x", trust="tool", evidence={models.IMPORTED: "mem0"})
+
+    assert models.is_unconfirmed_import(record)
+    assert not models.is_unconfirmed_import(record._replace(trust="user"))
+    assert not models.is_unconfirmed_import(record._replace(evidence={}))
+
+
+def test_the_contradicted_ids_of_a_record_are_a_list_or_ignored() -> None:
+    record = models.Record("note", "x")
+
+    assert models.contradicted(record) == ()
+    assert models.contradicted(record._replace(evidence={models.CONTRADICTS: ["a", 1]})) == (
+        "a",
+        "1",
+    )
+    assert models.contradicted(record._replace(evidence={models.CONTRADICTS: "ab"})) == ()
+
+
+def test_the_text_of_a_record_shows_what_the_user_said_or_agreed_to() -> None:
+    record = models.Record("decision", "Use Redis", "it is fast", trust="user")
+    agreed = record._replace(evidence={models.AGREED: "yes, do"})
+    quoting = record._replace(evidence={models.QUOTATION: "take Redis"})
+
+    assert models.worded(record) == "Use Redis"
+    assert models.worded(record, why=True) == "Use Redis — because it is fast"
+    assert models.worded(agreed) == "Use Redis (agreed: yes, do)"
+    assert models.worded(record._replace(evidence={models.AGREED: 1})) == "Use Redis"
+    assert models.worded(quoting) == "“take Redis” (noted as: Use Redis)"
+    assert models.worded(quoting, why=True).endswith("Use Redis — because it is fast)")
+    assert models.worded(quoting._replace(trust="tool")) == "Use Redis"
+    assert models.shown(quoting) == "“take Redis” (noted as: Use Redis)"
+    assert models.shown(agreed) == "Use Redis"
+
+
+def test_a_reason_is_shown_only_if_the_text_does_not_contain_it() -> None:
+    record = models.Record("decision", "Use Redis, It Is Fast")
+
+    assert models.text_with_reason(record) == record.what
+    assert models.text_with_reason(record._replace(why="it is fast")) == record.what
+
+
+def test_the_user_words_are_enough_if_the_note_says_the_same() -> None:
+    assert models.words_first("Use Redis", "use redis.") == "Use Redis"
+    assert models.words_first("Use Redis", "use redis.", "it is fast") == (
+        "“Use Redis” (noted as: use redis. — because it is fast)"
+    )
+    assert models.words_first("Use Redis, it is fast", "Take Redis", "it is fast") == (
+        "“Use Redis, it is fast” (noted as: Take Redis)"
+    )
+    exact = "“Use x” (noted as: Take y)"
+    assert models.words_first("Use x", "Take y", max_chars=len(exact)) == exact
+    assert models.words_first("Use x", "Take y", max_chars=len(exact) - 1) == "“Use x”"

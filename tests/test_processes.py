@@ -47,6 +47,16 @@ def test_a_detached_process_that_has_ended_leaves_no_zombie() -> None:
     assert not os.path.exists(f"/proc/{child}")
 
 
+def test_a_started_process_uses_the_same_folder_of_compiled_files(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "pycache_prefix", None)
+    assert processes.cache_options() == []
+
+    monkeypatch.setattr(sys, "pycache_prefix", "/cache")
+    assert processes.cache_options() == ["-X", "pycache_prefix=/cache"]
+
+
 class Kernel:
     """What Windows would answer for one process."""
 

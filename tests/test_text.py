@@ -212,3 +212,153 @@ def test_a_long_list_shows_the_first_items_and_the_number_of_further_items(
 
 def test_list_items_can_be_joined_by_a_given_separator() -> None:
     assert t.first_of(["a", "b", "c"], 2, "; ") == "a; b and 1 more"
+
+
+@pytest.mark.parametrize(
+    ("words", "stems"),
+    [
+        ("cats cuts class pass", "cat cut clas pass"),
+        ("sing doing rings caching seeing", "sing doing ring cach see"),
+        ("ties dies queries", "tie die query"),
+        ("stopped falling passing freed", "stop fall pass fre"),
+        ("name nice names boxes", "name nice nam box"),
+        ("node1 node11", "node1 node1"),
+    ],
+)
+def test_the_stems_of_words_in_the_database_do_not_change(words: str, stems: str) -> None:
+    assert " ".join(map(t.loose_stem, words.split())) == stems
+
+
+@pytest.mark.parametrize(
+    ("text", "other", "is_covered"),
+    [
+        ("We use Redis for the sessions", "redis FOR the", True),
+        ("Cached sessions", "sessions cache", True),
+        ("Cached", "caching", False),
+        ("alpha beta gamma delta", "delta gamma beta alpha omega", True),
+        ("alpha beta gamma", "gamma beta alpha omega", False),
+    ],
+)
+def test_a_text_covers_another_if_it_has_four_fifths_of_its_two_or_more_words(
+    text: str, other: str, is_covered: bool
+) -> None:
+    assert t.covers(text, other) is is_covered
+
+
+@pytest.mark.parametrize(
+    ("text", "letters"),
+    [
+        ("step I is next", []),
+        ("plan a is a plan", []),
+        ("AI 5 x", ["5", "x"]),
+        ("plan i", ["i"]),
+        ("plan A is next", ["a"]),
+        ("case I.", ["i"]),
+        ("step b: go", ["b"]),
+    ],
+)
+def test_a_single_letter_is_a_term_if_it_is_a_label(text: str, letters: list[str]) -> None:
+    assert [term for term in t.terms(text) if len(term) == 1] == letters
+
+
+@pytest.mark.parametrize(
+    ("token", "is_file"),
+    [
+        ("@when", True),
+        ("a/b.py:12", True),
+        ("(chat.md)", True),
+        ("x.abcde", True),
+        ("x.abcdef", False),
+        ("etc.", False),
+        ("...md", False),
+        ("a.b-c", False),
+        ("Makefile", False),
+    ],
+)
+def test_a_word_with_a_short_ending_or_an_at_sign_is_a_file(token: str, is_file: bool) -> None:
+    assert t.is_file(token) is is_file
+
+
+def test_file_names_and_mentions_are_removed_from_a_question() -> None:
+    assert t.without_files("see error.log now") == "see now"
+    assert t.without_files("ask @bob  now") == "ask now"
+    assert t.without_files("two  words.") == "two  words."
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("Use  Redis.", "use redis"),
+        ("USE redis!…", "use redis"),
+        ("nodeA Is it?", "nodeA is it?"),
+        ("one. Two . ", "one. two"),
+        ("", ""),
+    ],
+)
+def test_texts_that_differ_only_in_capitals_and_their_end_have_one_form(
+    text: str, form: str
+) -> None:
+    assert t.same_form(text) == form
+
+
+@pytest.mark.parametrize(
+    ("text", "most", "kept"),
+    [
+        ("abcdefgh", 8, "abcdefgh"),
+        ("abcdefghi", 8, "abcdefg…"),
+        ("abcd efghij", 8, "abcd ef…"),
+        ("abcde fghij", 8, "abcde…"),
+        ("ab", 1, "…"),
+        ("ab", 0, ""),
+    ],
+)
+def test_a_text_is_cut_between_words_only_in_its_second_half(
+    text: str, most: int, kept: str
+) -> None:
+    assert t.cut(text, most) == kept
+
+
+def test_control_characters_are_removed_but_white_space_is_kept() -> None:
+    assert t.without_controls("a\tb\x00c\x1bd\x7fe\x80f\x9fg\xa0h\n") == "a\tbcdefg\xa0h\n"
+
+
+def test_the_texts_in_a_json_value_are_changed_and_its_keys_only_on_request() -> None:
+    value = {"a": ["b", ("c", 1)], "d": None}
+
+    assert t.each_text(value, str.upper) == {"a": ["B", ["C", 1]], "d": None}
+    assert t.each_text(value, str.upper, keys=True) == {"A": ["B", ["C", 1]], "D": None}
+
+
+@pytest.mark.parametrize(("length", "is_shortened"), [(40, False), (41, True)])
+def test_only_a_long_quotation_is_shortened_below_a_line_with_the_same(
+    length: int, is_shortened: bool
+) -> None:
+    quoted = f"“{'x' * length}{t.NOTED_AS}"
+    line, before = f"- {quoted}one)", f"- {quoted}two)"
+
+    short = t.folded(line, before)
+
+    assert (short != line) is is_shortened
+    assert t.ABOVE not in line and (t.ABOVE in short) is is_shortened
+    assert t.unfolded(short, before) == line
+    assert t.unfolded(short, "- other words") == ("" if is_shortened else line)
+    assert t.folded(line, f"- “other{t.NOTED_AS}two)") == line
+
+
+@pytest.mark.parametrize(
+    ("text", "mask"),
+    [
+        ("", 0),
+        ("nothing of it", 0),
+        ("a Redis", 2),
+        ("cached redis, REDIS", 3),
+        ("redis", 2),
+        ("FastCache is fast", 1),
+        ("cargo cult caches", 1),
+        ("İ caches", 1),
+    ],
+)
+def test_the_mask_of_a_text_combines_the_bits_of_its_stems(text: str, mask: int) -> None:
+    mask_of = t.mask_reader({t.stem("cache"): 1, t.stem("redis"): 2})
+
+    assert [mask_of(text), mask_of(text)] == [mask, mask]

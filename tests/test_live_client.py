@@ -1,0 +1,105 @@
+"""The hook's side of the way to a server: names, folders, and what it notes."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from memory_fabric import live_client
+
+
+@pytest.mark.parametrize(
+    ("environ", "folder"),
+    [
+        ({b"HOME": b"/h"}, b"/h/.claude/memory-fabric/live"),
+        ({b"HOME": b"/h", b"CLAUDE_CONFIG_DIR": b"/c"}, b"/c/memory-fabric/live"),
+        ({b"HOME": b"/h", b"CLAUDE_CONFIG_DIR": b""}, b"/h/.claude/memory-fabric/live"),
+        ({b"HOME": b"/h", b"MEMORY_FABRIC_HOME": b"/m"}, b"/m/live"),
+        ({b"HOME": b"/h", b"MEMORY_FABRIC_HOME": b"~/m"}, b"/h/m/live"),
+        ({b"MEMORY_FABRIC_HOME": b"m"}, b""),
+        ({b"MEMORY_FABRIC_HOME": b"/a/../m"}, b""),
+        ({b"MEMORY_FABRIC_HOME": b"/a/.."}, b""),
+        ({b"MEMORY_FABRIC_HOME": b"/a/..b"}, b"/a/..b/live"),
+        ({}, b""),
+    ],
+)
+def test_the_folder_of_servers_is_in_the_memory_home(
+    environ: dict[bytes, bytes], folder: bytes
+) -> None:
+    assert live_client.live_folder(environ) == folder
+
+
+def test_hook_and_server_are_the_same_code_only_with_equal_version_and_folder() -> None:
+    assert live_client.identity("/p", "1") == live_client.identity("/p", "1")
+    different = {live_client.identity(*of) for of in (("/p", "1"), ("/p", "2"), ("/q", "1"))}
+    assert len(different) == 3
+
+
+def test_each_process_has_a_name_of_its_own() -> None:
+    own = live_client.client_name(os.getpid())
+
+    assert own == live_client.client_name(os.getpid())
+    assert own.startswith(b"%d-" % os.getpid())
+    assert own.endswith(b"-" + os.uname().nodename.encode())
+    with pytest.raises(OSError):
+        live_client.client_name(0)
+
+
+def test_how_events_were_answered_is_noted_up_to_a_limit(tmp_path: Path) -> None:
+    folder = os.fsencode(tmp_path)
+    live_client.note(folder + b"/none", b"W")
+    live_client.note(folder, b"W")
+    live_client.note(folder, b"N")
+    ways = tmp_path / "ways"
+    noted, mode = ways.read_bytes(), ways.stat().st_mode & 0o777
+
+    ways.write_bytes(b"W" * (live_client.MAX_WAYS_BYTES - 1))
+    live_client.note(folder, b"W")
+    size = ways.stat().st_size
+    live_client.note(folder, b"W")
+
+    assert (noted, mode) == (b"WN", 0o600)
+    assert (size, ways.stat().st_size) == (live_client.MAX_WAYS_BYTES, 0)
+    assert [path.name for path in tmp_path.iterdir()] == ["ways"]
+
+
+def test_a_long_path_of_a_socket_is_shortened() -> None:
+    used: list[bytes] = []
+    most = live_client.MAX_PATH_BYTES - len(b"//.sock")
+
+    live_client.with_address(used.append, b"/", b"x" * most)
+    live_client.with_address(used.append, b"/", b"x" * (most + 1))
+
+    assert used[0] == b"//" + b"x" * most + b".sock"
+    assert used[1].startswith(b"/proc/self/fd/")
+    assert used[1].endswith(b"/" + b"x" * (most + 1) + b".sock")
+
+
+def test_exactly_the_requested_bytes_are_received() -> None:
+    one, other = socket.socketpair()
+    with one, other:
+        one.sendall(b"abcdef")
+        assert live_client.received(other, 0) == b""
+        assert live_client.received(other, 4) == b"abcd"
+        one.close()
+        with pytest.raises(ConnectionError):
+            live_client.received(other, 4)
+
+
+def test_a_server_that_did_not_answer_is_left_alone_for_a_while(tmp_path: Path) -> None:
+    folder, marked = os.fsencode(tmp_path), tmp_path / "s.hung"
+    assert not live_client._is_hung(folder, b"s")
+    live_client._mark_hung(folder, b"s")
+    assert live_client._is_hung(folder, b"s") and not live_client._is_hung(folder, b"t")
+
+    at = marked.stat().st_mtime
+    is_hung = []
+    for moved_s in (-live_client.HUNG_S - 1, 60):
+        os.utime(marked, (at + moved_s, at + moved_s))
+        is_hung.append(live_client._is_hung(folder, b"s"))
+
+    assert is_hung == [False, False]
+    assert marked.stat().st_mode & 0o777 == 0o600
