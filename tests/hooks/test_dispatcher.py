@@ -317,6 +317,11 @@ def test_the_longest_duration_of_an_event_includes_the_work_after_its_reply(
     assert longest_s("Stop", environ) == factor * stop.wall_s + AFTER_REPLY_S
 
 
+def test_a_prompt_and_a_sessions_end_have_less_time_than_the_client_gives_them() -> None:
+    assert HANDLERS["UserPromptSubmit"].wall_s < 5
+    assert HANDLERS["SessionEnd"].wall_s < 1.5
+
+
 def test_an_unreadable_config_keeps_the_defaults_and_is_logged(
     sandbox: Sandbox,
 ) -> None:

@@ -636,6 +636,13 @@ def test_several_words_alone_on_their_lines_are_secrets_until_another_word() -> 
     assert [text[start:end] for start, end in spans] == lines[:2]
 
 
+@pytest.mark.parametrize(("chars", "count"), [(256, 1), (257, 0)])
+def test_a_word_alone_on_its_line_is_a_secret_up_to_256_characters(chars: int, count: int) -> None:
+    text = (V * 256)[:chars]
+
+    assert len(list(tables.alone_behind(text, 0, "password"))) == count
+
+
 @pytest.mark.parametrize(
     ("core", "kind", "is_secret"),
     [

@@ -95,6 +95,7 @@ def test_a_digit_at_the_end_of_a_word_is_part_of_the_word_before_a_redirection()
     [
         ("a <<E\nb\n c\nE\n", "b\n c"),
         ("a <<-E\n\tb\n\tE\nc", "\tb"),
+        ("x <<E\nb\nE\na <<F\nc\nF\n", "c"),
         ("a <<< 'b c'", "b c"),
         ("echo b c | a", "b c"),
         ("echo -n b |& a", "b"),

@@ -34,6 +34,17 @@ def test_the_semantic_extra_can_be_disabled_in_the_config(tmp_path: Path) -> Non
     assert state(off)[0] == OFF
 
 
+def test_a_package_without_a_model_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / measure.MODEL_PACKAGE).mkdir()
+    (tmp_path / measure.MODEL_PACKAGE / "__init__.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+
+    with pytest.raises(FileNotFoundError, match="holds no model that this release knows"):
+        model_files()
+
+
 def test_a_broken_model_gives_no_similarities_and_reports_the_reason(tmp_path: Path) -> None:
     (tmp_path / "weights").write_bytes(b"\xff" * 99)
     measure = Measure(str(tmp_path / "weights"), model_files()[1])
