@@ -73,6 +73,18 @@ def test_one_command_withdraws_all_of_the_users_quotations_from_the_log(
     assert SAID not in server and CAPTION in server
 
 
+def test_withdrawing_all_quotations_includes_the_only_one_that_was_released(
+    ann: Home, server: ServerText
+) -> None:
+    id_ = noted(ann)
+    ann.json("team", "release", id_)
+    assert SAID in server
+
+    assert ann.json("team", "release", "--undo")["ids"] == [id_]
+
+    assert SAID not in server and CAPTION in server
+
+
 def test_a_team_rule_shares_the_users_quotation_until_the_rule_is_undone(
     tmp_path: Path, dsn: dict[str, str], server: ServerText
 ) -> None:
