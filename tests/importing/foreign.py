@@ -7,6 +7,9 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+from memory_fabric.importing.items import Here, Reading
+from memory_fabric.importing.sources import recognise
+
 # Milliseconds since 1970: 2025-11-02T10:00:00Z.
 EPOCH_MS = 1_762_077_600_000
 
@@ -134,3 +137,15 @@ scope: anything
 
 - A tip without a project
 """
+
+
+def read(path: Path, here: Here) -> Reading:
+    """What the reader for this path reads."""
+    source, real = recognise(str(path))
+    assert source is not None
+    return source.read(real, here)
+
+
+def left(reading: Reading) -> dict[str, int]:
+    """The numbers of what was left out, by reason."""
+    return {one.reason: one.number for one in reading.left}
