@@ -1,4 +1,4 @@
-"""What commands print: tables, facts, warnings, questions, files and progress."""
+"""The output of commands: tables, facts, warnings, questions, files and progress."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def planned(
 
 
 def reasons(plan: run.Plan) -> list[tuple[str, int, tuple[str, ...]]]:
-    """What a plan leaves out."""
+    """The reasons why a plan leaves items out, each with its number and examples."""
     return [(one.reason, one.number, one.examples) for one in plan.left]
 
 

@@ -1,4 +1,4 @@
-"""Where a project's journal is written, and what of its folder git is shown."""
+"""The places of a project's journal, and the files of its folder that git may see."""
 
 from __future__ import annotations
 

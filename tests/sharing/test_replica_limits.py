@@ -1,4 +1,4 @@
-"""What a machine prepares to send: its order, its size, how much at once; and what it takes in."""
+"""Limits of an exchange: order and size of the messages a machine sends, and what it accepts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is noted of an exchange, whom it waits for, and when the user is told: without a server."""
+"""Notes of an exchange with a team, tested without a server: failures, waiting and notices."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 
 
 def sight(memory: Memory, **changes: Any) -> Sight:
-    """What the checks look at, with some settings changed."""
+    """A check's view of the installation, with some settings changed."""
     memory.settings = memory.settings._replace(**changes)
     return Sight(memory.settings, [], memory, NOW_S, ("Stop",))
 

@@ -43,7 +43,7 @@ def request(query: str = "", *parts: bytes, **headers: str) -> Request:
 
 
 def model_of(model: type[BaseModel], value: Any) -> Any:
-    """What a JSON body with this value is read as."""
+    """The parsed JSON body of a request with this value."""
     whole = request("", json.dumps(value).encode(), content_type="application/json")
     return asyncio.run(requests.model_in(whole, model))
 

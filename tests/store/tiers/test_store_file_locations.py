@@ -1,4 +1,4 @@
-"""Where memories lie: the files of one project, of all projects, and of homes within this home."""
+"""The files of memories: of one project, of all projects, and of homes within this home."""
 
 from __future__ import annotations
 

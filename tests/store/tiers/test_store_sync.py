@@ -1,4 +1,4 @@
-"""What MEMORY.md shows, as the database knows it, and journals that are written again."""
+"""Synchronising MEMORY.md with the database, and rewriting lost journals."""
 
 from __future__ import annotations
 
