@@ -194,14 +194,9 @@ def test_the_check_reports_queued_changes_and_files_that_were_set_aside(
     (world.local / journal.BAD).write_text('{"line": "x"}\n', "utf-8")
     Path(memory.path_of("project") + ".corrupt-20260101T000000").write_bytes(b"x")
 
-    found = integrity.findings(memory)
+    found = [(f.what, f.harms) for f in integrity.findings(memory)]
 
-    assert [(f.what, f.harms) for f in found] == [
-        ("queue", True),
-        ("set aside", False),
-        ("queue", False),
-    ]
-    assert found[-1].text == "1 changes wait for the graph."
+    assert found == [("queue", True), ("set aside", False), ("queue", False)]
 
 
 def test_missing_or_unreadable_backups_are_found(memory: Memory) -> None:

@@ -1,4 +1,4 @@
-"""Notices, switches, the log and maintenance."""
+"""Switches and maintenance."""
 
 from __future__ import annotations
 
@@ -19,38 +19,6 @@ from memory_fabric.store.upkeep import backup, maintenance
 from store.support import USER, World, create, database, decision, entity
 
 DAY_S = 24 * 3600
-
-# --- notices -------------------------------------------------------------------------------------
-
-
-def test_a_notice_is_shown_once(tmp_path: Path) -> None:
-    home = str(tmp_path)
-    for text in ("one", "two", "one"):
-        log.add(home, text)
-    assert log.take(home) == ["one", "two"]
-    assert log.take(home) == []
-
-
-def test_reading_notices_gives_none_if_their_file_is_locked_or_unusable(tmp_path: Path) -> None:
-    home = str(tmp_path / "home")
-    assert log.take(home) == []
-    log.add(home, "x")
-    with Locked(os.path.join(home, log.NOTICES + ".lock")):
-        assert log.take(home) == []
-    assert log.take(home) == ["x"]
-    os.makedirs(os.path.join(home, log.NOTICES))
-    assert log.take(home) == []
-    (tmp_path / "file").write_text("")
-    assert log.take(str(tmp_path / "file")) == []
-    assert not log.is_first_time(str(tmp_path / "file"), "welcome")
-
-
-def test_a_notice_topic_counts_as_new_only_the_first_time(tmp_path: Path) -> None:
-    home = str(tmp_path / "home")
-    assert log.is_first_time(home, "welcome")
-    assert not log.is_first_time(home, "welcome")
-    assert log.is_first_time(home, "other")
-
 
 # --- switches ------------------------------------------------------------------------------------
 
@@ -89,36 +57,6 @@ def test_writing_can_be_turned_off_for_one_project_only(tmp_path: Path) -> None:
     switches.turn(str(world.home), memory.project.id, ["write"], on=False)
     assert world.memory().settings.reads and not world.memory().settings.writes
     assert World(tmp_path, "other").memory().settings.writes
-
-
-# --- the log -------------------------------------------------------------------------------------
-
-
-def test_a_log_entry_is_one_line_with_the_time(tmp_path: Path) -> None:
-    log.note(str(tmp_path), "", "it\nfailed \udc80 " + "x" * 5000)
-    [line] = (tmp_path / "logs" / log.LOG_NAME).read_text("utf-8").splitlines()
-    assert line[:4].isdigit() and line[19:31] == "Z it failed "
-    assert len(line) < 1100
-
-
-def test_the_log_falls_back_to_another_path_and_never_fails(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "file").write_text("")
-    bad = str(tmp_path / "file")
-    log.note(bad, str(tmp_path / "data"), "one")
-    assert "one" in (tmp_path / "data" / log.LOG_NAME).read_text()
-    log.note(bad, bad, "two")
-    assert capfd.readouterr().err.endswith("two\n")
-
-
-def test_a_log_that_grew_too_large_is_rotated(tmp_path: Path) -> None:
-    path = tmp_path / "logs" / log.LOG_NAME
-    path.parent.mkdir()
-    path.write_bytes(b"x" * (log.MAX_LOG_BYTES + 1))
-    log.note(str(tmp_path), "", "fresh")
-    assert path.stat().st_size < 100
-    assert (tmp_path / "logs" / (log.LOG_NAME + ".1")).stat().st_size > log.MAX_LOG_BYTES
 
 
 # --- upkeep --------------------------------------------------------------------------------------

@@ -80,12 +80,12 @@ def is_large(path: str) -> bool:
 
 
 def is_sound(path: str, *, whole: bool = True) -> bool:
-    """Return True if SQLite can read a backup; if `whole`, check all of its content."""
-    schema = "SELECT CASE WHEN count(*) THEN 'ok' END FROM sqlite_master"
-    query = "PRAGMA quick_check" if whole else schema
+    """Return True if SQLite can read a backup and it has tables; `whole` checks all content."""
     try:
         address = f"file:{files.as_address(path)}?mode=ro&immutable=1"
         with closing(sqlite3.connect(address, uri=True)) as connection:
-            return bool(connection.execute(query).fetchone() == ("ok",))
+            has_tables = connection.execute("SELECT 1 FROM sqlite_master").fetchone() is not None
+            check = connection.execute("PRAGMA quick_check").fetchone() if whole else ("ok",)
+            return has_tables and bool(check == ("ok",))
     except sqlite3.Error:
         return False
