@@ -1,4 +1,4 @@
-"""The effect of a rule: what the user's words forbid, what they name, and what is set by hand."""
+"""The effect of a rule: by the user's words, by its trust, and as the user has set it."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ from memory_fabric.rules.effects import ASK, CONTEXT, DENY, LIFT, TELL
 
 SETTINGS = read_settings({"HOME": "/home/ann"}, {})._replace(attended=True)
 NOW = "2026-03-01T12:00:00.000Z"
+# The user has not typed the name of this binding.
+UNSAID_PUSH: dict[str, Any] = {UNSAID: ["push"]}
+UNSAID_DEPLOY: dict[str, Any] = {UNSAID: ["deploy"]}
 
 
 def bound(when: str) -> Binding:
@@ -23,34 +26,26 @@ def bound(when: str) -> Binding:
     return binding
 
 
-def rule(what: str = "Pushes are reviewed", trust: str = "user", **evidence: Any) -> Record:
+def push_rule(what: str = "Pushes are reviewed", trust: str = "user", **evidence: Any) -> Record:
     return Record("constraint", what, trust=trust, evidence={WHEN: "git push", **evidence})
 
 
-def unsaid(*names: str) -> dict[str, Any]:
-    """Return the evidence that the user typed none of these names."""
-    return {UNSAID: [*names]}
+BANS_OF_PUSHES = (
+    *("Never push", "Don’t push", "dont push", "We do not push", "Stop pushing", "禁止 push"),
+    *("We deploy.\nNever push", "Never push one two three four five six"),
+)
+NO_BANS_OF_PUSHES = (
+    *("禁止 deploy", "Do push", "Push, but never deploy", "Never mind, push it"),
+    *("Please push. Never deploy", "Never push on fridays", "Never push unless told"),
+    "Never push one two three four five six seven",
+)
 
 
 @pytest.mark.parametrize(
     ("when", "text", "expected"),
     [
-        ("git push", "Never push", True),
-        ("git push", "Don’t push", True),
-        ("git push", "dont push", True),
-        ("git push", "We do not push", True),
-        ("git push", "Stop pushing", True),
-        ("git push", "禁止 push", True),
-        ("git push", "禁止 deploy", False),
-        ("git push", "Do push", False),
-        ("git push", "Push, but never deploy", False),
-        ("git push", "Never mind, push it", False),
-        ("git push", "Please push. Never deploy", False),
-        ("git push", "We deploy.\nNever push", True),
-        ("git push", "Never push on fridays", False),
-        ("git push", "Never push unless told", False),
-        ("git push", "Never push one two three four five six", True),
-        ("git push", "Never push one two three four five six seven", False),
+        *(("git push", text, True) for text in BANS_OF_PUSHES),
+        *(("git push", text, False) for text in NO_BANS_OF_PUSHES),
         ("src/api/**", "src/api must not be changed", True),
         ("src/api/**", "src/api must not be empty", False),
         ("src/api/**", "Never touch src/api", True),
@@ -106,17 +101,17 @@ def test_the_words_that_name_a_command_must_be_in_one_prompt() -> None:
 @pytest.mark.parametrize(
     ("record", "expected"),
     [
-        (rule(), TELL),
-        (rule("Never push")._replace(source="prompt"), ASK),
-        (rule("Never push"), TELL),
-        (rule(**{QUOTATION: "never push"}), ASK),
-        (rule("Never push", **{QUOTATION: "review pushes"})._replace(source="prompt"), TELL),
-        (rule(trust="assistant"), CONTEXT),
-        (rule(trust="assistant", **{EFFECT: DENY}), DENY),
-        (rule(**{EFFECT: "shout"}), TELL),
-        (rule(**unsaid("push")), CONTEXT),
-        (rule(**unsaid("deploy")), TELL),
-        (rule(**unsaid("push"), **{CONFIRMED: NOW}), TELL),
+        (push_rule(), TELL),
+        (push_rule("Never push")._replace(source="prompt"), ASK),
+        (push_rule("Never push"), TELL),
+        (push_rule(**{QUOTATION: "never push"}), ASK),
+        (push_rule("Never push", **{QUOTATION: "review pushes"})._replace(source="prompt"), TELL),
+        (push_rule(trust="assistant"), CONTEXT),
+        (push_rule(trust="assistant", **{EFFECT: DENY}), DENY),
+        (push_rule(**{EFFECT: "shout"}), TELL),
+        (push_rule(**UNSAID_PUSH), CONTEXT),
+        (push_rule(**UNSAID_DEPLOY), TELL),
+        (push_rule(**UNSAID_PUSH, **{CONFIRMED: NOW}), TELL),
     ],
 )
 def test_a_rule_acts_by_its_set_effect_its_trust_and_the_words_of_the_user(
@@ -130,7 +125,7 @@ def test_a_rule_acts_by_its_set_effect_its_trust_and_the_words_of_the_user(
 def test_a_rule_only_adds_context_if_nobody_can_answer_unless_configured() -> None:
     alone = SETTINGS._replace(attended=False)
     by_program = SETTINGS._replace(entrypoint=f"{SDK}py")
-    denied = rule(**{EFFECT: DENY})
+    denied = push_rule(**{EFFECT: DENY})
 
     for settings in (alone, by_program):
         assert effects.effect_of(denied, bound("git push"), settings) == CONTEXT
@@ -141,43 +136,37 @@ def test_a_rule_only_adds_context_if_nobody_can_answer_unless_configured() -> No
 def test_a_client_that_cannot_ask_is_told_instead_and_still_refuses() -> None:
     settings = SETTINGS._replace(client=Client("codex", "Codex", asks=False))
 
-    assert effects.effect_of(rule(**{EFFECT: ASK}), bound("git push"), settings) == TELL
-    assert effects.effect_of(rule(**{EFFECT: DENY}), bound("git push"), settings) == DENY
+    assert effects.effect_of(push_rule(**{EFFECT: ASK}), bound("git push"), settings) == TELL
+    assert effects.effect_of(push_rule(**{EFFECT: DENY}), bound("git push"), settings) == DENY
 
 
 def test_only_rules_with_a_condition_may_stop_a_call() -> None:
-    assert not effects.binds(rule()._replace(type="note"))
+    assert not effects.binds(push_rule()._replace(type="note"))
     assert not effects.binds(Record("constraint", "Pushes wait", trust="user"))
-    assert effects.binds(rule(**{WHEN: "think, git push"}))
+    assert effects.binds(push_rule(**{WHEN: "think, git push"}))
 
 
 def test_the_description_of_an_effect_names_the_commands_that_end_it() -> None:
-    gated = rule(**{WHEN: "git push, first `pytest -q`, lint"})
+    gated = push_rule(**{WHEN: "git push, first `pytest -q`, lint"})
 
     assert effects.does(gated, DENY) == (
-        "refuses each such call, unless `pytest -q` and lint has passed"
+        "refuses each such call, unless `pytest -q` and lint have passed"
     )
-    assert effects.does(rule(), DENY) == "refuses each such call"
+    assert effects.does(push_rule(), DENY) == "refuses each such call"
     assert effects.does(gated, LIFT) == effects.DOES[LIFT]
     assert effects.does(gated, CONTEXT) == effects.DOES[CONTEXT]
 
 
-def test_a_rule_that_is_lifted_keeps_its_condition_and_can_be_set_again() -> None:
-    denied = effects.set_by_user(rule(), DENY, NOW)
+def test_an_effect_is_set_lifted_and_set_again_and_the_same_effect_changes_nothing() -> None:
+    denied = effects.set_by_user(push_rule(), DENY, NOW)
     lifted = effects.set_by_user(denied, LIFT, NOW)
     again = effects.set_by_user(lifted, TELL, "later")
 
     assert denied.evidence == {WHEN: "git push", EFFECT: DENY, CONFIRMED: NOW}
     assert lifted.evidence == {LIFTED: "git push", CONFIRMED: NOW}
     assert again.evidence == {WHEN: "git push", EFFECT: TELL, CONFIRMED: "later"}
-
-
-def test_setting_the_same_effect_again_changes_nothing() -> None:
-    denied = effects.set_by_user(rule(), DENY, NOW)
-    lifted = effects.set_by_user(denied, LIFT, NOW)
-
-    assert effects.set_by_user(denied, DENY, "later") is denied
-    assert effects.set_by_user(lifted, LIFT, "later") is lifted
+    assert effects.set_by_user(denied, DENY, "later") == denied
+    assert effects.set_by_user(lifted, LIFT, "later") == lifted
 
 
 @pytest.mark.parametrize(
