@@ -211,23 +211,6 @@ def test_nothing_is_written_while_memory_is_switched_off(tmp_path: Path) -> None
     assert not os.path.exists(memory.path_of("project"))
 
 
-def test_of_several_operations_all_are_applied_or_none(memory: Memory) -> None:
-    made = [
-        Operation(new_id(), "create_entities", {"entities": [entity(name)]}, TOOL)
-        for name in ("api", "db")
-    ]
-    unknown = {"observations": [{"entityName": "nobody", "contents": ["x"]}]}
-    failing = Operation(new_id(), "add_observations", unknown, TOOL)
-
-    for wrong in (failing, failing._replace(payload={})):
-        with pytest.raises((NotFound, BadInput)):
-            write.apply_all(database(memory), [made[0], wrong])
-    assert whole(memory).entities == ()
-
-    results = write.apply_all(database(memory), [*made, made[0]])
-    assert [names(whole(memory).entities), results[2]] == [["api", "db"], {"applied_before": True}]
-
-
 def test_an_operation_is_read_from_its_line_with_only_known_fields() -> None:
     payload = {"entities": [entity("api", "a")]}
     stored = Operation("o1", "create_entities", payload, TOOL._replace(at="2026"), "user")
@@ -317,29 +300,26 @@ def test_entities_are_stored_in_the_user_database_if_there_is_no_project(tmp_pat
     create(memory, entity("api", "a"))
     assert [db.kind for db in memory.databases()] == ["user"]
     assert memory.write("add_observations", {"observations": []}, TOOL)["results"] == []
+    with pytest.raises(NotFound):
+        memory.write(
+            "add_observations", {"observations": [{"entityName": "x", "contents": ["y"]}]}, TOOL
+        )
     memory.flush()
     assert memory.failures == []
 
 
-@pytest.mark.parametrize(
-    ("item", "unavailable", "store"),
-    [
-        ("ours", (), "project"),
-        ("mine", (), "user"),
-        ("both", (), "project"),
-        ("new", ("project",), "project"),
-        ("new", ("user",), "user"),
-        ("new", ("project", "user"), "project"),
-    ],
-)
-def test_an_observation_goes_to_the_database_that_has_or_may_have_its_entity(
-    item: str, unavailable: tuple[str, ...], store: str
-) -> None:
+def test_an_observation_goes_to_the_database_that_has_or_may_have_its_entity() -> None:
     living = {"project": {"ours", "both"}, "user": {"mine", "both"}}
-    stated = [{"entityName": item, "contents": ["x"]}]
-    payload = {"observations": stated, "batch": "b"}
 
-    assert write.split("add_observations", payload, living, unavailable) == [(store, payload)]
+    def store_of(name: str, *unavailable: str) -> str:
+        payload = {"observations": [{"entityName": name, "contents": ["x"]}], "batch": "b"}
+        [(store, part)] = write.split("add_observations", payload, living, unavailable)
+        assert part == payload
+        return store
+
+    assert [store_of(name) for name in ("ours", "mine", "both")] == ["project", "user", "project"]
+    assert (store_of("new", "project"), store_of("new", "user")) == ("project", "user")
+    assert store_of("new", "project", "user") == "project"
 
 
 def test_a_change_is_split_into_the_parts_of_both_databases_in_order() -> None:
@@ -398,7 +378,6 @@ def test_an_import_is_divided_into_operations_of_limited_size_and_one_kind(
     assert sizes(*items) == [2, 1, 2, 1]
     assert sizes() == []
     monkeypatch.setattr(write, "BATCH_CHARS", 4)
-    assert sizes(Entity("ab", "long type", ("c",)), Entity("d", "t")) == [2]
-    assert sizes(Entity("ab", "t", ("c", "d")), Entity("d", "t")) == [1, 1]
-    assert sizes(edge, edge) == [2] and sizes(Relation("ab", "u", "b"), edge) == [1, 1]
     assert sizes(Entity("abcd", "t"), Entity("a", "t"), Entity("b", "t")) == [1, 2]
+    assert sizes(Entity("ab", "t", ("c", "d")), Entity("d", "t")) == [1, 1]
+    assert sizes(Relation("ab", "u", "b"), edge) == [1, 1]

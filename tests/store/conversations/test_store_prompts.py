@@ -8,17 +8,27 @@ import pytest
 
 from memory_fabric.models import ERASED
 from memory_fabric.store.conversations import prompts, sessions
+from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
 from store.support import USER, World
 
 NOW = "2026-03-01T10:00:00.000Z"
 
 
+@pytest.fixture
+def memory(tmp_path: Path) -> Memory:
+    return World(tmp_path).memory()
+
+
+@pytest.fixture
+def database(memory: Memory) -> Database:
+    return memory.session_database()
+
+
 def test_only_the_newest_prompts_of_a_long_session_are_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(prompts, "MAX_KEPT", 2)
-    database = World(tmp_path).memory().session_database()
     prompts.add(database, "other", "Count the berths.", NOW)
     for text in ("one", "two", "three"):
         prompts.add(database, "s", text, NOW)
@@ -33,8 +43,7 @@ def texts(stored: list[prompts.Prompt]) -> list[str]:
     return [prompt.text for prompt in stored]
 
 
-def test_a_prompt_is_saved_once_and_unanswered_until_its_turn_has_ended(tmp_path: Path) -> None:
-    database = World(tmp_path).memory().session_database()
+def test_a_prompt_is_saved_once_and_unanswered_until_its_turn_has_ended(database: Database) -> None:
     for _ in range(2):
         prompts.add(database, "s", "one", "2026-01")
     prompts.add(database, "s", "two", "2026-02", prompts.TYPED)
@@ -50,8 +59,7 @@ def test_a_prompt_is_saved_once_and_unanswered_until_its_turn_has_ended(tmp_path
     assert texts(prompts.of_session(database, "s", "2026-02")) == ["two", "one"]
 
 
-def test_only_typed_prompts_are_copied_to_a_fork_and_count_as_answered(tmp_path: Path) -> None:
-    database = World(tmp_path).memory().session_database()
+def test_only_typed_prompts_are_copied_to_a_fork_and_count_as_answered(database: Database) -> None:
     prompts.add(database, "parent", "typed", NOW, prompts.TYPED)
     prompts.add(database, "parent", "sent", NOW, prompts.BY_MACHINE)
 
@@ -71,9 +79,9 @@ def talk(memory: Memory, *turns: tuple[str, str, str, str]) -> None:
     memory.write("add_episodes", {"episodes": episodes}, USER)
 
 
-def test_the_turns_of_the_preceding_session_are_returned_newest_first(tmp_path: Path) -> None:
-    memory = World(tmp_path).memory()
-    database = memory.session_database()
+def test_the_turns_of_the_preceding_session_are_returned_newest_first(
+    memory: Memory, database: Database
+) -> None:
     assert prompts.last_turns(database, "now", 9) == ("", [])
     talk(
         memory,
@@ -91,15 +99,15 @@ def test_the_turns_of_the_preceding_session_are_returned_newest_first(tmp_path: 
     assert prompts.last_turns(database, "unknown", 1)[0] == "beside"
 
 
-def test_stored_turns_are_read_by_session_by_time_and_by_words(tmp_path: Path) -> None:
-    memory = World(tmp_path).memory()
+def test_stored_turns_are_read_by_session_by_time_and_by_words(
+    memory: Memory, database: Database
+) -> None:
     talk(
         memory,
         ("one", "user", "Which port has Redis?", "2026-01"),
         ("one", "assistant", "Redis has 6379.", "2026-02"),
         ("two", "user", "Is Redis up?", "2026-03"),
     )
-    database = memory.session_database()
 
     newest = prompts.newest_of_all(database, 9)
 

@@ -1,14 +1,13 @@
-"""The content that a purge removes from an operation, a line or a JSON value, and what stays."""
+"""The content that a purge removes from an operation, a line or a JSON value, and the rest."""
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
 from memory_fabric.store.forget import scrub_log
-from memory_fabric.store.forget.scrub_log import MAX_CONCERNING, PurgeTarget, without
+from memory_fabric.store.forget.scrub_log import PurgeTarget, without
 from memory_fabric.store.forget.spellings import MARK, Needle, Sought
 from memory_fabric.store.operations import tombstones
 
@@ -150,7 +149,7 @@ def test_an_operation_without_purged_content_is_returned_as_it_is(payload: dict[
         {"into": "Ann", "names": ["Bobby"]},
         {"record": {"id": "r1", "what": "Use Redis"}, "ids": ["r2"]},
         {"record": {"id": "r3", "what": "He likes green tea"}},
-        {"record": {"id": "r3", "what": "x", "why": "He likes green tea"}},
+        {"record": {"id": "r3", "what": "x", "why": "likes green tea"}},
         {"record": {"id": "r2", "what": "x", "alternatives": [PLAN]}},
         {"ingest": {"session_summary": f"It is {PLAN}"}},
         {"ingest": {"session_summary": "x", "key_decisions": ["y", PLAN]}},
@@ -191,30 +190,10 @@ def test_a_record_is_stated_by_purged_words_only_in_a_main_field_and_outside_ses
     assert not PurgeTarget(texts=(PLAN,)).is_stated_by({"type": "note", "what": PLAN})
 
 
-def test_a_record_with_a_purged_text_is_purged_unless_it_remains() -> None:
-    said = {"what": "He likes green tea", "why": ""}
-
-    assert TARGET.is_record({"id": "r1"})
-    assert TARGET.is_record({**said, "id": "r3"}) and not TARGET.is_record({**said, "id": "r2"})
-    assert TARGET.is_record({"id": "r3", "why": "likes green tea"})
-    assert not TARGET.is_record({"id": "r3", "what": "likes tea"})
-
-
-def test_a_text_is_searched_for_inside_others_only_if_it_is_long_and_of_several_words() -> None:
-    texts = {"abcde fghijk": True, "abcde fghij": False, "abcdefghijklm": False, "": False}
-
-    assert {text: scrub_log.is_specific(text) for text in texts} == texts
-
-
-def test_lines_without_purged_content_are_skipped_unless_there_is_much_to_search_for() -> None:
-    some = [f"id-{number:03}" for number in range(MAX_CONCERNING + 1)]
-
-    assert not PurgeTarget().may_concern("{}")
-    assert not PurgeTarget(ids=frozenset(some[1:])).may_concern("{}")
-    assert PurgeTarget(ids=frozenset(some[1:])).may_concern('{"id": "id-007"}')
-    assert PurgeTarget(ids=frozenset(some)).may_concern("{}")
-    assert TARGET.may_concern(tombstones.of_observation("Bob", "is tall"))
-    assert TARGET.may_concern("secret plans") and not TARGET.is_in("secret plans")
+def test_a_line_with_a_purged_id_tombstone_or_word_is_not_skipped() -> None:
+    for text in ('{"id": "r1"}', tombstones.of_observation("Bob", "is tall"), "secret plans"):
+        assert TARGET.may_concern(text)
+    assert not TARGET.may_concern("{}")
 
 
 SOUGHT = Sought((Needle("correct horse", whole=True),))
@@ -228,18 +207,13 @@ SOUGHT = Sought((Needle("correct horse", whole=True),))
         (["correct", 1, "horse"], ["correct", 1, "horse"]),
         (["correct horse"], [MARK]),
         ({"correct horse": [{"a": "correct horse!"}]}, {MARK: [{"a": f"{MARK}!"}]}),
+        ({"a": ["b", 3, None]}, {"a": ["b", 3, None]}),
     ],
 )
 def test_words_are_replaced_in_texts_and_keys_and_across_the_items_of_a_list(
     value: Any, left: Any
 ) -> None:
     assert scrub_log.marked(value, SOUGHT) == left
-
-
-def test_a_value_without_the_words_is_returned_as_it_is() -> None:
-    for value in ("text", ["a", "b"], {"a": ["b"]}, 3, None):
-        assert scrub_log.marked(value, SOUGHT) is value
-        assert scrub_log.marked(value, Sought()) is value
 
 
 @pytest.mark.parametrize(
@@ -256,9 +230,3 @@ def test_a_value_without_the_words_is_returned_as_it_is() -> None:
 )
 def test_words_are_replaced_in_a_text_and_in_the_values_of_its_json(text: str, left: str) -> None:
     assert scrub_log.marked_json(text, SOUGHT) == left
-
-
-def test_a_step_that_keeps_all_of_its_content_stays_the_same_object() -> None:
-    steps = json.loads('[{"kind": "forget", "payload": {"ids": ["r2"]}}]')
-
-    assert scrub_log.without_steps(steps, TARGET)[0] is steps[0]

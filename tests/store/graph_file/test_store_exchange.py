@@ -278,27 +278,16 @@ def test_a_file_is_read_line_by_line_even_if_its_first_line_is_incomplete() -> N
         exchange.read(found[0][1])
 
 
-@pytest.mark.parametrize(
-    ("content", "is_of_lines"),
-    [
-        (b"", True),
-        (person("a"), True),
-        (b'\n{"type":"entity"}\n', True),
-        (b"\xef\xbb\xbf" + person("a"), False),
-        (b'{"entities": []}', False),
-        (b'\n {\n"relations": []\n}', False),
-        (b'{"type": "note", "entities": []}', True),
-        (b'{"entities": {}}', True),
-        (b'{"other": []}', True),
-        (b'{"entities": [], "relations": "x"}', True),
-        (b'{"entities": []}\n{"x": 1}', True),
-        (b'[{"entities": []}]', True),
-    ],
-)
-def test_a_file_is_one_object_only_if_it_has_lists_of_entities_or_relations(
-    content: bytes, is_of_lines: bool
-) -> None:
-    assert exchange.is_of_lines(content) == is_of_lines
+OBJECTS = [b'{"entities": []}', b'\n {\n"relations": []\n}']
+LINES = [b"", person("a"), b'\n{"type":"entity"}\n', b'{"entities": {}}', b'{"other": []}']
+LINES += [b'{"type": "note", "entities": []}', b'{"entities": [], "relations": "x"}']
+LINES += [b'{"entities": []}\n{"x": 1}', b'[{"entities": []}]']
+WITH_BOM = b"\xef\xbb\xbf" + person("a")
+
+
+@pytest.mark.parametrize("content", [*OBJECTS, WITH_BOM, *LINES])
+def test_a_file_of_lines_has_no_byte_order_mark_and_no_object_with_lists(content: bytes) -> None:
+    assert exchange.is_of_lines(content) == (content in LINES)
 
 
 def test_lines_are_numbered_and_cut_to_a_size_and_blank_ones_are_skipped() -> None:
@@ -343,35 +332,17 @@ def test_the_counts_of_several_operations_are_added() -> None:
     assert both == exchange.Loaded(2, 3, 1, 1, True, {"a": ["A"], "b": ["B"]}, ("x", "y", "z"))
 
 
-def test_a_text_of_commands_or_with_a_tag_is_cleaned_and_any_other_item_is_kept() -> None:
+def test_secrets_and_our_tags_are_removed_from_every_field_of_an_imported_item() -> None:
     plain = Entity("a", "t", ("x", "y"))
     tagged = plain._replace(observations=("</memory-fabric>",))
     secret = token()
 
     assert exchange.cleaned(plain) is plain
     assert exchange.cleaned(tagged) == plain._replace(observations=("‹/memory-fabric>",))
-    assert secret not in repr(exchange.cleaned(Entity(secret, "t")))
-    assert secret not in repr(exchange.cleaned(Entity("a", secret)))
-    assert secret not in repr(exchange.cleaned(Relation("a", secret, "b")))
+    for item in (Entity(secret, "t"), Entity("a", secret), Relation("a", secret, "b")):
+        assert secret not in repr(exchange.cleaned(item))
     words = ("login", "--password", "hunter" + "2x!Q")
     assert words[-1] not in repr(exchange.cleaned(Entity("a", "t", words)))
-
-
-def test_a_line_that_is_too_long_is_reported_and_only_its_beginning_is_kept(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    most = len(person("a", "b"))
-    monkeypatch.setattr(exchange, "MAX_LINE_BYTES", most + 1)
-    monkeypatch.setattr(exchange, "KEPT_BYTES", 9)
-
-    told = imported(
-        world.memory(), world.root, b"\n".join([person("a", "b"), person("b", "cd"), person("c")])
-    )
-
-    assert (told.read, [bad.number for bad in told.bad]) == (2, [2])
-    assert "longer than" in told.bad[0].because
-    [kept] = map(json.loads, Path(told.set_aside).read_text("utf-8").splitlines())
-    assert len(kept["line"]) == 9
 
 
 def test_the_lines_of_a_file_with_no_valid_line_are_not_set_aside(world: World) -> None:
@@ -379,6 +350,9 @@ def test_the_lines_of_a_file_with_no_valid_line_are_not_set_aside(world: World) 
 
     assert (told.read, told.others, len(told.bad), told.set_aside) == (0, 0, 2, "")
     assert not (world.home / exchange.SET_ASIDE).exists()
+
+
+def test_a_line_set_aside_is_stored_with_the_name_of_its_file(world: World) -> None:
     told = imported(world.memory(), world.root, b"torn\n" + row(x=1), "other.jsonl")
     assert told.set_aside == str(world.home / exchange.SET_ASIDE)
     kept = exchange.import_file(
@@ -386,16 +360,3 @@ def test_the_lines_of_a_file_with_no_valid_line_are_not_set_aside(world: World) 
     )
     lines = [json.loads(line) for line in Path(kept.set_aside).read_text("utf-8").splitlines()]
     assert [line["file"] for line in lines] == [str(world.root / "other.jsonl"), "standard input"]
-
-
-def test_stored_items_are_reported_after_each_operation(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(write, "BATCH_ITEMS", 2)
-    seen = list[int]()
-    entities, edges = (Entity(name, "t") for name in "abc"), [Relation("a", "u", "b")]
-
-    loaded = exchange.load(world.memory(), entities, edges, SAID_THERE, seen.append)
-
-    assert seen == [2, 3, 4]
-    assert (loaded.entities, loaded.relations, loaded.queued) == (3, 1, False)

@@ -10,7 +10,7 @@ import pytest
 
 from drawn import token
 from memory_fabric.models import Entity
-from memory_fabric.store.graph_file import exchange, line_edits
+from memory_fabric.store.graph_file import exchange
 from memory_fabric.store.graph_file.agreed import NOTHING, State, mark_of
 from memory_fabric.store.graph_file.line_edits import MAX_OPERATIONS, Edits, edited, edits_since
 from memory_fabric.store.memory import Memory
@@ -293,10 +293,6 @@ def test_a_line_in_another_form_is_found_by_its_digest() -> None:
         assert edited(joined(B), edits) is None
 
 
-def test_the_new_lines_of_edits_are_added_and_replaced_ones() -> None:
-    assert Edits(1, "o1", (A,), {B: NEW, EDGE: b""}).new == [A, NEW]
-
-
 @pytest.fixture
 def user(tmp_path: Path) -> Memory:
     return World(tmp_path).memory(CLAUDE_PROJECT_DIR="")
@@ -323,6 +319,11 @@ def test_changes_that_only_add_lines_need_no_agreed_lines(user: Memory) -> None:
     assert edits_since(db, State(None, "", seq, id_), unread) == Edits(seq, id_)
 
 
+def agreed_line(text: bytes, form: bytes) -> bytes:
+    """Return a saved line: the digest of its form in the file, and its canonical text."""
+    return mark_of(form).hex().encode() + b" " + text
+
+
 def test_the_agreed_form_of_a_line_is_found_unless_it_was_removed_or_is_ambiguous(
     user: Memory,
 ) -> None:
@@ -332,39 +333,22 @@ def test_the_agreed_form_of_a_line_is_found_unless_it_was_removed_or_is_ambiguou
     state = State(None, "", seq, id_)
     said = {"observations": [{"entityName": "a", "contents": ["x"]}]}
     user.write("add_observations", said, TOOL)
-    new, mark = line("a", "x"), mark_of(b"another form")
+    new, former, form, other_form = line("a", "x"), line("a", "y"), b"one form", b"another form"
 
-    def replaced(*saved: bytes) -> Edits | None:
-        found = edits_since(db, state, lambda: joined(b"{}", *saved))
-        return found._replace(seq=0, operation="") if found else None
+    def replaced(*lines: bytes) -> Edits | None:
+        edits = edits_since(db, state, lambda: joined(b"{}", *lines))
+        return edits._replace(seq=0, operation="") if edits else None
 
-    agreed_line = mark.hex().encode() + b" " + A
-    other = mark_of(b"a third form").hex().encode() + b" " + line("a", "y")
-    gone = b"- " + mark.hex().encode()
-    unlike = mark_of(b"x").hex().encode() + b" " + line("ab")
-    assert replaced(unlike, agreed_line) == Edits(0, "", (), {A: new}, {A: mark})
-    assert replaced(agreed_line, gone) == replaced(unlike) == Edits(0, "", (new,))
-    assert replaced(agreed_line, other) is None
-    assert replaced(agreed_line, gone, other) == Edits(
-        0, "", (), {line("a", "y"): new}, {line("a", "y"): mark_of(b"a third form")}
-    )
-    same = mark.hex().encode() + b" " + new
-    assert replaced(same) == Edits(0, "")
+    def found(text: bytes, form: bytes) -> Edits:
+        return Edits(0, "", (), {text: new}, {text: mark_of(form)})
 
-
-@pytest.mark.parametrize("limit", ["MAX_OPERATIONS", "MAX_TOUCHED"])
-def test_the_whole_file_is_written_after_more_changes_than_a_limit(
-    user: Memory, monkeypatch: pytest.MonkeyPatch, limit: str
-) -> None:
-    monkeypatch.setattr(line_edits, limit, 2)
-    for name in "ab":
-        create(user, entity(name))
-    db = database(user, "user")
-    assert edits_since(db, NOTHING, unread) is not None
-
-    create(user, entity("c"))
-
-    assert edits_since(db, NOTHING, unread) is None
+    saved, removed = agreed_line(A, form), b"- " + mark_of(form).hex().encode()
+    unlike, other = agreed_line(line("ab"), b"x"), agreed_line(former, other_form)
+    assert replaced(unlike, saved) == found(A, form)
+    assert replaced(saved, removed) == replaced(unlike) == Edits(0, "", (new,))
+    assert replaced(saved, other) is None
+    assert replaced(saved, removed, other) == found(former, other_form)
+    assert replaced(agreed_line(new, form)) == Edits(0, "")
 
 
 def test_the_whole_file_is_written_after_other_kinds_of_changes(user: Memory) -> None:

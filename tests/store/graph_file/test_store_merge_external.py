@@ -1,4 +1,4 @@
-"""Changes of a served file by others: which operations they cause, and which they must not."""
+"""Changes of a served file by other programs: the operations that they cause."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from memory_fabric.models import Entity, Relation
+from memory_fabric.models import Entity
 from memory_fabric.store.database import Database
-from memory_fabric.store.graph_file import exchange, merge_external
+from memory_fabric.store.graph_file import merge_external
 from memory_fabric.store.graph_file.agreed import mark_of
 from memory_fabric.store.graph_file.merge_external import RELATION, SAID, Ours, digest_of
 from memory_fabric.store.memory import Memory
@@ -76,7 +76,7 @@ def test_an_unchanged_file_causes_no_operation(merging: Merging) -> None:
     assert merging.kinds == [] and not merging.is_forewarned
 
 
-def test_what_a_file_no_longer_has_is_deleted(merging: Merging) -> None:
+def test_content_that_a_file_no_longer_has_is_deleted(merging: Merging) -> None:
     assert not merging.merge(WHOLE, [line("a", "y")])
 
     assert merging.kinds[:3] == ["delete_relations", "delete_observations", "remove_orphans"]
@@ -100,7 +100,7 @@ def test_an_entity_is_kept_while_another_line_has_its_content(merging: Merging) 
         (digest_of("a", "t"), {"a": ()}, []),
     ],
 )
-def test_what_we_added_meanwhile_is_not_deleted(
+def test_content_that_we_added_meanwhile_is_not_deleted(
     merging: Merging, added: str, kept: dict[str, tuple[str, ...]], relations: list[str]
 ) -> None:
     assert merging.merge(WHOLE, [], Ours(frozenset([added])))
@@ -117,7 +117,7 @@ def test_what_we_added_meanwhile_is_not_deleted(
         (edge("a", "v", "b"), digest_of(RELATION, "a", "v", "b"), {}, True),
     ],
 )
-def test_what_we_removed_meanwhile_is_not_stored_again(
+def test_content_that_we_removed_meanwhile_is_not_stored_again(
     merging: Merging,
     new: bytes,
     removed: str,
@@ -142,7 +142,7 @@ def test_an_entity_that_we_removed_is_stored_again_for_a_relation_of_others(
     assert "c" in merging.entities and merging.relations == ["u", "v"]
 
 
-def test_lines_in_a_new_form_do_not_restore_what_the_database_has_deleted(
+def test_lines_in_a_new_form_do_not_restore_deleted_content(
     merging: Merging,
 ) -> None:
     gone = {"deletions": [{"entityName": "a", "observations": ["x"]}]}
@@ -180,20 +180,10 @@ def test_of_several_lines_of_an_entity_the_first_decides_its_type(merging: Mergi
     assert graph.read_graph(merging.db).entities[0].type == "one"
 
 
-def test_into_an_empty_database_everything_is_stored(tmp_path: Path) -> None:
+def test_all_content_of_a_file_is_stored_in_an_empty_database(tmp_path: Path) -> None:
     merging = Merging(World(tmp_path).memory(CLAUDE_PROJECT_DIR=""))
 
     assert not merging.merge([], [EDGE, A, NOTE])
 
     assert merging.kinds == ["create_entities", "create_relations"]
     assert merging.entities == {"a": ("x", "y"), "b": ()} and merging.relations == ["u"]
-
-
-def test_the_parts_of_items_are_their_types_observations_and_relations() -> None:
-    items = (Entity("a", "t", ("x",)), None, Relation("a", "u", "b"))
-
-    parts = merge_external.parts_of(items)
-
-    assert parts == {digest_of("a", "t"), digest_of(SAID, "a", "x"), digest_of(RELATION, *"aub")}
-    assert len(digest_of("a", "t")) == 16
-    assert merge_external.parts_of(map(exchange.read, [NOTE])) == set()

@@ -1,4 +1,4 @@
-"""The log of operations: their order, the ids by which they are found, and what they are about."""
+"""The log of operations: their order, their ids, their entities and records, and their undo."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_changes_are_sorted_by_time_but_keep_the_order_of_each_log() -> None:
     assert changes.newest_first([]) == []
 
 
-def test_a_change_settles_a_note_only_if_it_ends_its_staging() -> None:
+def test_a_change_settles_a_note_only_if_the_note_was_staged_before() -> None:
     staged = step("put_record", record={"id": "r1", "evidence": {STAGED: "2026"}})
     plain = step("put_record", record={"id": "r1"})
 
@@ -72,7 +72,7 @@ def test_the_entities_and_records_of_a_change_are_each_listed_once() -> None:
     assert changes.record_ids(change("a")) == changes.entity_names(change("a")) == []
 
 
-def test_the_author_agent_and_source_of_a_change_are_told_as_far_as_known() -> None:
+def test_a_change_is_attributed_to_its_author_agent_and_source_as_far_as_known() -> None:
     by = {"source": "mcp", "author": "ann", "agent": "tester", "trust": "tool"}
 
     assert changes.who(by) == "ann tester mcp"
@@ -108,20 +108,6 @@ def test_a_change_is_found_by_at_least_four_characters_of_its_id_in_any_case(
     found = changes.find(memory, "project", id_)
     assert found is not None and (found.id, found.undone) == (id_, False)
     assert changes.find(memory, "project", "none") is changes.find(memory, "user", id_) is None
-
-
-def test_the_newest_changes_of_both_databases_are_read_up_to_a_limit(memory: Memory) -> None:
-    for number, store in enumerate(("project", "user", "user", "project")):
-        by = TOOL._replace(at=f"2026-0{number + 1}")
-        memory.write("create_entities", {"entities": [entity(f"e{number}")]}, by, store=store)
-
-    def read(limit: int) -> list[str]:
-        return [one.at[-1] for one in changes.read_all(memory, limit=limit)]
-
-    assert read(-1) == read(4) == ["4", "3", "2", "1"]
-    assert (read(3), read(0)) == (["4", "3", "2"], [])
-    [user] = changes.read_all(memory, "kind = ? AND created_at = ?", ("create_entities", "2026-02"))
-    assert (user.store, user.undone) == ("user", False)
 
 
 def test_the_changes_of_a_batch_are_undone_together_and_the_undo_as_one_batch(
@@ -181,7 +167,9 @@ def test_changes_without_an_effect_or_already_purged_cannot_be_undone() -> None:
     assert "already" in undo.prospect(change("a", inverse=inverse)._replace(undone=True))
 
 
-def test_the_last_change_and_all_changes_of_a_session_are_its_own(memory: Memory) -> None:
+def test_the_last_change_and_all_changes_of_a_session_omit_those_of_other_sessions(
+    memory: Memory,
+) -> None:
     create(memory, entity("one"))
     other = TOOL._replace(session="other")
     memory.write("create_entities", {"entities": [entity("two")]}, other, store="project")

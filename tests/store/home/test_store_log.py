@@ -9,6 +9,7 @@ import pytest
 
 from drawn import token
 from memory_fabric.config import Settings, read_settings
+from memory_fabric.store.files import Locked
 from memory_fabric.store.home import log
 
 FAILED = "journal (project): no space left"
@@ -28,34 +29,45 @@ def notice(settings: Settings, event: str, *failures: str) -> str:
     return log.notice_of_failures(failures, settings, event)
 
 
-def test_the_log_is_readable_only_by_its_owner_and_a_line_has_a_maximum_length(
+def test_a_log_entry_is_one_private_line_with_the_time_and_a_maximum_length(
     tmp_path: Path,
 ) -> None:
-    log.note(str(tmp_path), "", "x " * 3000)
+    log.note(str(tmp_path), "", "it\nfailed \udc80 " + "x" * 5000)
 
     path = tmp_path / "logs" / log.LOG_NAME
     [line] = path.read_text("utf-8").splitlines()
+    assert line[:4].isdigit() and line[19:31] == "Z it failed "
     assert len(line) == len("2026-01-15T10:00:00Z ") + 1000
     assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
 
 
-def test_a_log_of_exactly_the_maximum_size_is_continued(tmp_path: Path) -> None:
+def test_the_log_is_in_the_first_writable_folder_and_else_on_standard_error(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    file, home, data = (str(tmp_path / name) for name in ("file", "home", "data"))
+
+    log.note(home, data, "one")
+    assert not Path(data).exists()
+    log.note(file, data, "two")
+    log.note("", data, "three")
+    log.note(file, file, "four")
+
+    lines = (tmp_path / "data" / log.LOG_NAME).read_text("utf-8").splitlines()
+    assert [line.split()[-1] for line in lines] == ["two", "three"]
+    assert capfd.readouterr().err.endswith("four\n")
+
+
+@pytest.mark.parametrize("too_many", [0, 1])
+def test_a_log_that_grew_too_large_is_rotated(tmp_path: Path, too_many: int) -> None:
     path = tmp_path / "logs" / log.LOG_NAME
     path.parent.mkdir()
-    path.write_bytes(b"x" * log.MAX_LOG_BYTES)
+    path.write_bytes(b"x" * (log.MAX_LOG_BYTES + too_many))
 
     log.note(str(tmp_path), "", "fresh")
 
-    assert path.stat().st_size > log.MAX_LOG_BYTES
-    assert not path.with_name(f"{log.LOG_NAME}.1").exists()
-
-
-def test_a_line_is_logged_only_in_the_first_writable_folder(tmp_path: Path) -> None:
-    log.note(str(tmp_path / "home"), str(tmp_path / "data"), "one")
-    log.note("", str(tmp_path / "other"), "two")
-
-    assert not (tmp_path / "data").exists()
-    assert "two" in (tmp_path / "other" / log.LOG_NAME).read_text("utf-8")
+    assert (path.stat().st_size < 100) is bool(too_many)
+    assert path.with_name(f"{log.LOG_NAME}.1").exists() is bool(too_many)
 
 
 def test_events_that_ran_out_of_time_are_counted_by_event_and_by_the_work_left(
@@ -100,6 +112,35 @@ def test_a_traceback_that_cannot_be_kept_has_no_path(tmp_path: Path) -> None:
     assert log.keep_traceback(str(tmp_path / "file"), "Traceback") == ""
 
 
+def test_a_notice_is_shown_once(tmp_path: Path) -> None:
+    home = str(tmp_path)
+    for text in ("one", "two", "one"):
+        log.add(home, text)
+    assert log.take(home) == ["one", "two"]
+    assert log.take(home) == []
+
+
+def test_reading_notices_gives_none_if_their_file_is_locked_or_unusable(tmp_path: Path) -> None:
+    home = str(tmp_path / "home")
+    assert log.take(home) == []
+    log.add(home, "x")
+    with Locked(os.path.join(home, log.NOTICES + ".lock")):
+        assert log.take(home) == []
+    assert log.take(home) == ["x"]
+    os.makedirs(os.path.join(home, log.NOTICES))
+    assert log.take(home) == []
+    (tmp_path / "file").write_text("")
+    assert log.take(str(tmp_path / "file")) == []
+    assert not log.is_first_time(str(tmp_path / "file"), "welcome")
+
+
+def test_a_notice_topic_counts_as_new_only_the_first_time(tmp_path: Path) -> None:
+    home = str(tmp_path / "home")
+    assert log.is_first_time(home, "welcome")
+    assert not log.is_first_time(home, "welcome")
+    assert log.is_first_time(home, "other")
+
+
 def test_a_notice_for_one_project_waits_until_an_event_of_that_project(tmp_path: Path) -> None:
     home = str(tmp_path)
     log.add(home, "for a", place="a")
@@ -113,29 +154,18 @@ def test_a_notice_for_one_project_waits_until_an_event_of_that_project(tmp_path:
 
 
 def test_a_mark_is_left_in_the_first_writable_folder_and_found_once(tmp_path: Path) -> None:
-    home, data = str(tmp_path / TOO_LONG), str(tmp_path / "data")
+    (tmp_path / "file").write_text("")
+    places = ["", *(str(tmp_path / name) for name in (TOO_LONG, "file", "data"))]
 
-    assert not log.take_mark(log.LOST_PROMPT, (home, data))
+    assert not log.take_mark(log.LOST_PROMPT, places)
     for _ in range(2):
-        log.leave_mark(log.LOST_PROMPT, ("", home, data, str(tmp_path / "later")))
+        log.leave_mark(log.LOST_PROMPT, [*places, str(tmp_path / "later")])
 
     mark = tmp_path / "data" / log.MARKS / log.LOST_PROMPT
     assert mark.stat().st_mode & 0o777 == 0o600
     assert not (tmp_path / "later").exists()
-    assert log.take_mark(log.LOST_PROMPT, (home, data))
-    assert not log.take_mark(log.LOST_PROMPT, (home, data))
-
-
-def test_a_mark_is_left_in_the_next_folder_if_a_file_is_where_the_first_should_be(
-    tmp_path: Path,
-) -> None:
-    (tmp_path / "home").write_text("")
-    places = [str(tmp_path / "home"), str(tmp_path / "data")]
-
-    log.leave_mark(log.LOST_PROMPT, places)
-
-    assert (tmp_path / "data" / log.MARKS / log.LOST_PROMPT).exists()
     assert log.take_mark(log.LOST_PROMPT, places)
+    assert not log.take_mark(log.LOST_PROMPT, places)
 
 
 def test_a_mark_that_was_left_in_two_folders_is_removed_from_both(tmp_path: Path) -> None:

@@ -25,12 +25,6 @@ def test_the_key_of_a_home_is_created_once_and_readable_only_by_its_owner(tmp_pa
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_an_existing_key_of_32_bytes_is_used(tmp_path: Path) -> None:
-    (tmp_path / signing.KEY).write_bytes(KEY)
-
-    assert signing.known_key(str(tmp_path)) == signing.key_of(str(tmp_path)) == KEY
-
-
 @pytest.mark.parametrize("damaged", [b"", KEY[:-1], KEY + b"x"])
 def test_a_key_file_of_another_length_is_replaced(tmp_path: Path, damaged: bytes) -> None:
     (tmp_path / signing.KEY).write_bytes(damaged)

@@ -78,23 +78,27 @@ def test_an_undo_consists_of_logged_operations_other_than_undos(made: Any, is_va
     assert (kinds.problem("undo", payload) == "") is is_valid
 
 
-def test_a_stored_inverse_is_read_back_even_if_it_cannot_be_derived() -> None:
-    steps = [step("remove_orphans", entityNames=["x"])]
-
-    text = kinds.stored_inverse("create_entities", {"entities": []}, steps)
-
-    assert text != kinds.FOLLOWS
-    assert kinds.read_inverse("create_entities", {"entities": []}, text) == steps
+Operation = tuple[str, dict[str, Any], list[dict[str, Any]]]
 
 
-def put(**changed: Any) -> tuple[str, dict[str, Any], list[dict[str, Any]]]:
+def op(name: str, *inverse: dict[str, Any], **payload: Any) -> Operation:
+    return name, payload, [*inverse]
+
+
+FORMER = step("put_record", record=FOUND, seen_in=[], rows=None)
+
+
+def put(**changed: Any) -> Operation:
     """Return an operation that changes these fields of a record."""
-    former: dict[str, Any] = {"record": FOUND, "seen_in": [], "rows": None}
-    return "put_record", {"record": {**FOUND, **changed}}, [step("put_record", **former)]
+    return op("put_record", FORMER, record={**FOUND, **changed})
 
 
-def links(*pairs: tuple[str, str]) -> dict[str, Any]:
-    return {"links": [{"id": id_, "at": at} for id_, at in pairs]}
+def remember(*inverse: dict[str, Any], **changed: Any) -> Operation:
+    return op("remember", *inverse, record={**FOUND, **changed})
+
+
+def supersede(*links: tuple[str, str]) -> Operation:
+    return op("supersede", links=[{"id": id_, "at": at} for id_, at in links])
 
 
 @pytest.mark.parametrize(
@@ -110,102 +114,74 @@ def links(*pairs: tuple[str, str]) -> dict[str, Any]:
         (put(evidence={CONFIRMED: "2026", "file": "x"}), f"changed evidence of {PHRASE}"),
         (put(trust="user"), f"changed trust of {PHRASE}"),
         (put(), f"changed nothing of {PHRASE}"),
-        (("put_record", {"record": FOUND}, []), f"stored {PHRASE}"),
+        (op("put_record", record=FOUND), f"stored {PHRASE}"),
         (
-            ("put_record", {"record": FOUND, "moved_from": "user"}, []),
+            op("put_record", record=FOUND, moved_from="user"),
             f"moved from scope user to team: {PHRASE}",
         ),
-        (("supersede", links((OLD, "2026")), []), "closed aaaaaaaa"),
-        (("supersede", links((OLD, "")), []), "opened aaaaaaaa again"),
+        (supersede((OLD, "2026")), "closed aaaaaaaa"),
+        (supersede((OLD, "")), "opened aaaaaaaa again"),
+        (supersede((OLD, "2026"), (NEW, "")), "opened bbbbbbbb again; closed aaaaaaaa"),
+        (remember(), f"did not store {PHRASE}: it was forgotten before"),
+        (remember(step("forget", ids=[OLD])), f"remembered {PHRASE}"),
+        (remember(FORMER, id=NEW), f"strengthened {PHRASE}"),
+        (remember(FORMER), f"strengthened {PHRASE}"),
+        (remember(step("put_record", record={**FOUND, "status": "candidate"})), f"kept {PHRASE}"),
         (
-            ("supersede", links((OLD, "2026"), (NEW, "")), []),
-            "opened bbbbbbbb again; closed aaaaaaaa",
-        ),
-        (("remember", {"record": FOUND}, []), f"did not store {PHRASE}: it was forgotten before"),
-        (("remember", {"record": FOUND}, [step("forget", ids=[OLD])]), f"remembered {PHRASE}"),
-        (
-            ("remember", {"record": {**FOUND, "id": NEW}}, put()[2]),
-            f"strengthened {PHRASE}",
-        ),
-        (("remember", {"record": FOUND}, put()[2]), f"strengthened {PHRASE}"),
-        (
-            (
-                "remember",
-                {"record": FOUND},
-                [step("put_record", record={**FOUND, "status": "candidate"})],
-            ),
-            f"kept {PHRASE}",
-        ),
-        (
-            (
-                "remember",
-                {"record": {**FOUND, "id": NEW}},
-                [step("supersede", links=[{"id": OLD}]), step("forget", ids=[NEW])],
-            ),
+            remember(step("supersede", links=[{"id": OLD}]), step("forget", ids=[NEW]), id=NEW),
             "remembered decision bbbbbbbb: Use Redis, in place of aaaaaaaa",
         ),
-        (("forget", {"ids": [NEW]}, []), "forgot bbbbbbbb"),
-        (("forget", {"ids": []}, []), "forgot nothing"),
+        (op("forget", ids=[NEW]), "forgot bbbbbbbb"),
+        (op("forget", ids=[]), "forgot nothing"),
+        (op("forget", FORMER, ids=[OLD], moved_to="user"), f"moved to scope user: {PHRASE}"),
         (
-            ("forget", {"ids": [OLD], "moved_to": "user"}, put()[2]),
-            f"moved to scope user: {PHRASE}",
-        ),
-        (
-            (
+            op(
                 "forget",
-                {
-                    "ids": [OLD],
-                    "entityNames": ["Redis"],
-                    "deletions": [{"entityName": "api", "observations": ["x", "y"]}],
-                    "turns": ["t"],
-                },
-                put()[2],
+                FORMER,
+                ids=[OLD],
+                entityNames=["Redis"],
+                deletions=[{"entityName": "api", "observations": ["x", "y"]}],
+                turns=["t"],
             ),
             f"forgot {PHRASE}; Redis; 2 observations of api; 1 turn",
         ),
         (
-            (
+            op(
                 "delete_entities",
-                {"entityNames": ["a", "b"]},
-                [step("restore", observations=[1, 2], relations=[3])],
+                step("restore", observations=[1, 2], relations=[3]),
+                entityNames=["a", "b"],
             ),
             "deleted a, b with 2 observations and 1 relation",
         ),
-        (("delete_observations", {"deletions": []}, []), "deleted nothing"),
+        (op("delete_observations", deletions=[]), "deleted nothing"),
         (
-            ("restore", {"entities": [{"name": "a"}], "observations": [{"entity": "b"}] * 2}, []),
+            op("restore", entities=[{"name": "a"}], observations=[{"entity": "b"}] * 2),
             "put back a, b",
         ),
-        (("restore", {"entities": [], "observations": []}, []), "put back nothing"),
+        (op("restore", entities=[], observations=[]), "put back nothing"),
         (
-            ("remove_orphans", {}, [step("restore", entities=[{"name": "a"}])]),
+            op("remove_orphans", step("restore", entities=[{"name": "a"}])),
             "removed entities without observations and relations: a",
         ),
+        (op("merge", into="a", names=list("bcdefg")), "merged b, c, d, e and 2 more into a"),
+        (op("alias", entity="a", aliases=["b"]), "a is also called b"),
+        (op("unalias", entity="a", aliases=["b"]), "a is no longer called b"),
         (
-            ("merge", {"into": "a", "names": list("bcdefg")}, []),
-            "merged b, c, d, e and 2 more into a",
-        ),
-        (("alias", {"entity": "a", "aliases": ["b"]}, []), "a is also called b"),
-        (("unalias", {"entity": "a", "aliases": ["b"]}, []), "a is no longer called b"),
-        (
-            ("create_relations", {"relations": [relation("a", "uses", "b")] * 2}, []),
+            op("create_relations", relations=[relation("a", "uses", "b")] * 2),
             "related a uses b; a uses b",
         ),
+        (op("create_entities", entities=[entity("a"), entity("b")]), "nothing new about a, b"),
+        (op("ingested", id=OLD, outcome={}), "processed the text aaaaaaaa: 0 records"),
         (
-            ("create_entities", {"entities": [entity("a"), entity("b")]}, []),
-            "nothing new about a, b",
-        ),
-        (("ingested", {"id": OLD, "outcome": {}}, []), "processed the text aaaaaaaa: 0 records"),
-        (
-            ("ingest", {"ingest": {"session_summary": "", "key_decisions": ["x", "y"]}}, []),
+            op("ingest", ingest={"session_summary": "", "key_decisions": ["x", "y"]}),
             "ingested a text of another program: x, y",
         ),
-        (("tombstones", {"add": [1]}, []), "set 1 tombstone"),
-        (("learn", {"batch": "x"}, []), "read past sessions in"),
+        (op("tombstones", add=[1]), "set 1 tombstone"),
+        (op("learn", batch="x"), "read past sessions in"),
     ],
 )
 def test_a_change_is_described_by_its_content_and_by_what_was_before(
-    operation: tuple[str, dict[str, Any], list[dict[str, Any]]], phrase: str
+    operation: Operation, phrase: str
 ) -> None:
     name, payload, inverse = operation
 

@@ -20,8 +20,8 @@ def memory(tmp_path: Path) -> Memory:
 
 
 def turn(number: int, text: str = "said") -> dict[str, str]:
-    turn = {"id": f"u{number}", "session": "old", "role": "user", "text": f"{text} {number}"}
-    return turn | {"created_at": "2026-01-01"}
+    said = {"id": f"u{number}", "session": "old", "role": "user", "text": f"{text} {number}"}
+    return said | {"created_at": "2026-01-01"}
 
 
 def add(memory: Memory, *turns: dict[str, str], **more: Any) -> object:

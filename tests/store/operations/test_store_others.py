@@ -36,6 +36,13 @@ def take_in(memory: Memory, *here: Record, place: str = "/j", **fields: Any) -> 
         return others.store_others(c, payload | fields, BY)[0]
 
 
+def own(memory: Memory, what: str) -> str:
+    """Remember a decision of this user and return its id."""
+    record = memory.remember(decision(what), USER)
+    assert record is not None
+    return record.id
+
+
 def stored(memory: Memory) -> dict[str, Record]:
     return {record.what: record for record in memory.find_records("1")}
 
@@ -70,10 +77,9 @@ def test_a_record_from_the_future_is_dated_by_its_arrival(memory: Memory) -> Non
 
 
 def test_a_record_of_this_user_is_not_replaced_by_a_line_with_its_id(memory: Memory) -> None:
-    own = memory.remember(decision("Use Redis"), USER)
-    assert own is not None
+    line = stated("Use Kafka")._replace(id=own(memory, "Use Redis"))
 
-    assert take_in(memory, stated("Use Kafka")._replace(id=own.id)) == {"taken": 0, "gone": 0}
+    assert take_in(memory, line) == {"taken": 0, "gone": 0}
 
     assert [*stored(memory)] == ["Use Redis"]
 
@@ -128,28 +134,26 @@ def test_a_replaced_record_is_linked_to_its_successor_in_the_same_journal(memory
 
 
 def test_a_record_of_another_user_is_never_linked_to_one_of_this_user(memory: Memory) -> None:
-    own = memory.remember(decision("Use Valkey"), USER)
-    assert own is not None
+    successor = own(memory, "Use Valkey")
 
-    take_in(memory, stated("Use Redis", superseded_by=own.id, valid_to="2026-02-01"))
+    take_in(memory, stated("Use Redis", superseded_by=successor, valid_to="2026-02-01"))
 
     assert stored(memory)["Use Redis"].superseded_by == ""
 
 
 def test_a_change_of_a_line_keeps_the_pin_and_the_successor_of_this_user(memory: Memory) -> None:
-    own = memory.remember(decision("Use Valkey"), USER)
+    successor = own(memory, "Use Valkey")
     said = stated("Use Redis")
     take_in(memory, said)
-    assert own is not None
     database(memory).connection.execute(
         "UPDATE records SET pinned = 1, superseded_by = ?, valid_to = '2026-03' WHERE id = ?",
-        (own.id, said.id),
+        (successor, said.id),
     )
 
     take_in(memory, said._replace(what="Use Redis 7", created_at=""))
 
     found = stored(memory)["Use Redis 7"]
-    assert (found.pinned, found.superseded_by, found.valid_to) == (True, own.id, "2026-03")
+    assert (found.pinned, found.superseded_by, found.valid_to) == (True, successor, "2026-03")
     assert found.created_at == "2026-01-01"
 
 

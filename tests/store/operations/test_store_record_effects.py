@@ -272,11 +272,12 @@ def test_forgetting_a_record_keeps_rows_that_were_also_added_directly(memory: Me
 def test_a_forgotten_record_is_stored_again_only_if_the_user_states_it_later(
     memory: Memory,
 ) -> None:
-    at = "2026-01-15T10:00:00.000Z"
+    at, forgotten_at = "2026-01-15T10:00:00.000Z", "2026-01-15T11:00:00.000Z"
     stored = remembered(memory, pagination(), USER._replace(at=at))
-    memory.forget([stored.id], USER._replace(at="2026-01-15T11:00:00.000Z"))
+    memory.forget([stored.id], USER._replace(at=forgotten_at))
     assert memory.remember(pagination(), USER._replace(trust="assistant")) is None
     assert memory.remember(pagination(), USER._replace(at=at)) is None
+    assert memory.remember(pagination(), USER._replace(at=forgotten_at)) is None
     assert memory.remember(pagination(id=stored.id), USER) is None
     again = remembered(memory, pagination())
     assert again.id != stored.id

@@ -11,7 +11,7 @@ from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.models import Entity, Graph, Provenance, Record, Relation
 from memory_fabric.store.history import undo
 from memory_fabric.store.memory import Memory
-from memory_fabric.store.operations import merge, restore, rows, tombstones
+from memory_fabric.store.operations import merge, rows, tombstones
 from memory_fabric.store.queries import graph
 from store.support import (
     TOOL,
@@ -45,7 +45,7 @@ def forget(memory: Memory, when: str = LATER, **what: Any) -> dict[str, Any]:
     return memory.write("forget", {"ids": [], **what}, at(when), store="project")
 
 
-def graves(memory: Memory) -> int:
+def count_tombstones(memory: Memory) -> int:
     [(count,)] = database(memory).rows("SELECT count(*) FROM tombstones")
     return int(count)
 
@@ -67,19 +67,19 @@ def test_a_forgotten_entity_and_its_text_return_only_with_a_later_statement(
     forget(memory, entityNames=["Redis"])
     gone = {"entityName": "api", "observations": ["is old"]}
     forget(memory, deletions=[gone])
-    assert graves(memory) == 3
+    assert count_tombstones(memory) == 3
 
     payload = {"entities": [entity("Redis", "is fast"), entity("api", "is old", "is new")]}
     told = memory.write("create_entities", payload, by, store="project")
 
     if is_stored:
-        assert "forgotten" not in told and graves(memory) == 0
+        assert "forgotten" not in told and count_tombstones(memory) == 0
         assert [e["name"] for e in told["entities"]] == ["Redis"]
         assert observations_of(database(memory), "Redis") == ("is fast",)
         undo.undo(memory, [undo.last(memory)], USER)
-        assert graves(memory) == 3
+        assert count_tombstones(memory) == 3
     else:
-        assert told["forgotten"] == ["Redis", "api"] and graves(memory) == 3
+        assert told["forgotten"] == ["Redis", "api"] and count_tombstones(memory) == 3
         assert told["entities"] == []
     assert told["merged"][0]["observations"] == (["is old"] if is_stored else []) + ["is new"]
 
@@ -140,7 +140,7 @@ def test_forgetting_counts_what_it_deletes_and_also_forgets_aliases_and_texts(
 
     assert told["deleted"] == 4  # a record, a turn, an entity and an observation
     # Two records, the turn, the entity, its alias, its two texts, and two texts of the other.
-    assert graves(memory) == 9
+    assert count_tombstones(memory) == 9
     refused = memory.write(
         "create_entities",
         {"entities": [entity("cache"), entity("api", "c", "d")]},
@@ -184,7 +184,7 @@ def test_a_tombstone_is_set_once_and_lifted_only_as_it_was(memory: Memory) -> No
     assert not tombstones.were_forgotten(databases, 1, LATER)
     assert not tombstones.were_forgotten(databases, 2, EARLY)
     assert change([], [["x", 1, EARLY]]) == {"set": 0, "lifted": 1}
-    assert graves(memory) == 0
+    assert count_tombstones(memory) == 0
 
 
 def test_free_aliases_are_added_while_others_are_refused_with_a_reason(memory: Memory) -> None:
@@ -245,7 +245,6 @@ def test_a_deleted_row_gets_its_old_number_back_if_the_number_is_valid_and_free(
     assert (stored["first"], stored["0"], stored["8"]) == (1, 7, biggest)
     others = {stored[str(n)] for n in (1, 2, 3, 4, 5, 7)}
     assert len(others) == 6 and all(7 < id_ < 100 for id_ in others)
-    assert restore.op([]) == []
 
 
 def test_a_name_is_resolved_by_itself_then_by_alias_then_by_the_oldest_spelling(
@@ -265,7 +264,6 @@ def test_a_name_is_resolved_by_itself_then_by_alias_then_by_the_oldest_spelling(
         assert rows.remove_aliases(c, 1, ["myapi"]) == []
         assert rows.remove_aliases(c, 3, ["no", "myapi"]) == [["myapi", "my api"]]
         assert found("my api") == 1
-    assert rows.type_of_end("Redis") != rows.UNKNOWN_TYPE == rows.type_of_end("quux-7")
 
 
 def test_own_rows_are_read_in_portions_without_those_of_other_users(
@@ -321,13 +319,11 @@ def test_a_repetition_can_pin_a_record_and_make_it_general_but_not_the_reverse(
     memory: Memory,
 ) -> None:
     first = say(memory, "Use Redis")
-    assert (first.pinned, first.generalizable) == (False, False)
+    changed = say(memory, "Use Redis", pinned=True, generalizable=True)
+    again = say(memory, "Use Redis")
 
-    both: dict[str, Any] = {"pinned": True, "generalizable": True}
-    nothing: dict[str, Any] = {}
-    for fields in (both, nothing):
-        again = say(memory, "Use Redis", **fields)
-        assert (again.pinned, again.generalizable) == (True, True)
+    states = [(record.pinned, record.generalizable) for record in (first, changed, again)]
+    assert states == [(False, False), (True, True), (True, True)]
 
 
 def test_a_program_does_not_strengthen_a_statement_by_repeating_it(memory: Memory) -> None:
@@ -344,13 +340,3 @@ def test_a_program_does_not_strengthen_a_statement_by_repeating_it(memory: Memor
     assert ingest("m2", "s1") == (0.9, 2)
     say(memory, "Use Redis", USER._replace(session="s5"), confidence=0.9)
     assert ingest("m3", "s9") == (0.9, 3)
-
-
-def test_a_record_that_was_forgotten_at_the_time_of_a_statement_stays_forgotten(
-    memory: Memory,
-) -> None:
-    kept = say(memory, "Use Redis", USER._replace(at=EARLY))
-    memory.forget([kept.id], USER._replace(at=LATER))
-
-    assert memory.remember(decision("Use Redis"), USER._replace(at=LATER)) is None
-    assert memory.remember(decision("Use Redis"), USER._replace(at=LATEST)) is not None

@@ -174,28 +174,22 @@ def test_projects_are_listed_with_the_most_recently_changed_first(
     tmp_path: Path, other: World
 ) -> None:
     law = USER._replace(domain="law")
-    for name, at, by in (
-        ("first", "2026-01", USER),
-        ("last", "2026-03", law),
-        ("mid", "2026-02", law),
+    for name, by in (
+        ("first", USER._replace(at="2026-01")),
+        ("last", law._replace(at="2026-03")),
+        ("mid", law._replace(at="2026-02")),
     ):
         memory = World(tmp_path, name).memory()
-        memory.remember(decision(f"Said in {name}", domain=by.domain), by._replace(at=at))
-        memory.remember(decision("Maybe", confidence=0.4), by._replace(at=at))
+        memory.remember(decision(f"Said in {name}", domain=by.domain), by)
+        memory.remember(decision("Maybe", confidence=0.4), by)
         settled(memory)
 
     listed = home_projects.summaries(str(other.home))
     of_law = home_projects.summaries(str(other.home), "law")
 
-    assert [(one.name, one.records, one.changed_at) for one in listed] == [
-        ("last", 1, "2026-03"),
-        ("mid", 1, "2026-02"),
-        ("first", 1, "2026-01"),
-    ]
-    assert [(one.name, one.changed_at) for one in of_law] == [
-        ("last", "2026-03"),
-        ("mid", "2026-02"),
-    ]
+    expected = [("last", 1, "2026-03"), ("mid", 1, "2026-02"), ("first", 1, "2026-01")]
+    assert [(one.name, one.records, one.changed_at) for one in listed] == expected
+    assert [(one.name, one.records, one.changed_at) for one in of_law] == expected[:2]
     assert home_projects.summaries(str(other.home), "none") == []
 
 

@@ -362,6 +362,7 @@ def test_a_lost_registry_is_reported_once(home: str, tmp_path: Path) -> None:
     main = git_folder(tmp_path / "main")
     for folder in (main, git_folder(tmp_path / "other")):
         project(home, folder)
+    assert log.take(home) == []
     path = Path(home) / registry_file.REGISTRY
     path.unlink()
 
@@ -371,16 +372,10 @@ def test_a_lost_registry_is_reported_once(home: str, tmp_path: Path) -> None:
     assert log.take(home) == [f"{path} was lost; it was rebuilt from the cards of 2 projects."]
 
 
-def test_a_new_home_reports_no_lost_registry(home: str, tmp_path: Path) -> None:
-    project(home, git_folder(tmp_path / "main"))
-
-    assert log.take(home) == []
-
-
-def test_a_rebuilt_registry_keeps_what_the_user_settled_and_writes_missing_cards(
+def test_a_rebuilt_registry_keeps_what_the_user_settled_and_was_asked_about(
     home: str, tmp_path: Path
 ) -> None:
-    one = project(home, git_folder(tmp_path / "one", REMOTE))
+    project(home, git_folder(tmp_path / "one", REMOTE))
     other = project(home, git_folder(tmp_path / "other", REMOTE))
     before = registry_file.read_registry(home)
     assert before.asked and before.settled
@@ -390,14 +385,20 @@ def test_a_rebuilt_registry_keeps_what_the_user_settled_and_writes_missing_cards
     found = registry_file.read_registry(home)
     assert (found.state, found.keys, found.settled) == (LOST, before.keys, before.settled)
     assert found.asked == before.asked
-    assert registry_file.missing_keys(registry_file.read_cards(home), before) == []
-    hidden = before._replace(keys={k: v for k, v in before.keys.items() if v != one.id})
-    assert {*registry_file.missing_keys(registry_file.read_cards(home), hidden)} == {*one.keys}
     assert project(home, tmp_path / "other").id == other.id
+
+
+def test_keys_and_cards_that_only_the_other_side_has_are_found(home: str, tmp_path: Path) -> None:
+    one, other = (project(home, git_folder(tmp_path / name)) for name in ("one", "other"))
+    registry, cards = registry_file.read_registry(home), registry_file.read_cards(home)
+    lacking = registry._replace(keys={k: v for k, v in registry.keys.items() if v != one.id})
+
+    assert registry_file.missing_keys(cards, registry) == []
+    assert {*registry_file.missing_keys(cards, lacking)} == {*one.keys}
     assert not registry_file.has_lost_card(home, other.id)
     (Path(identity.folder_of(home, other.id)) / registry_file.CARD).unlink()
     assert registry_file.has_lost_card(home, other.id)
-    path.unlink()
+    (Path(home) / registry_file.REGISTRY).unlink()
     assert not registry_file.has_lost_card(home, other.id)
 
 

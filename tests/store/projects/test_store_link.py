@@ -62,7 +62,9 @@ def test_projects_are_listed_by_name_with_their_folders_and_contents(tmp_path: P
     assert lost.size_bytes == 11_000 and web.size_bytes > 11_000
 
 
-def test_a_link_copies_the_memory_of_a_project_that_loses_its_last_folder(tmp_path: Path) -> None:
+def test_a_link_copies_the_memory_of_a_project_without_other_folders_and_its_undo_takes_it_back(
+    tmp_path: Path,
+) -> None:
     other, here = filled(tmp_path, "shop"), filled(tmp_path, "web")
     other.close()
     told: list[tuple[int, int]] = []
@@ -122,18 +124,6 @@ def test_a_plan_that_another_process_overtook_is_refused(tmp_path: Path) -> None
 
     with pytest.raises(BadInput, match="Another process changed the links"):
         link.carry_out(here, plan, USER)
-
-
-def test_a_split_copies_nothing_and_gives_the_folder_an_empty_project(tmp_path: Path) -> None:
-    here = registered(tmp_path, "web")
-
-    plan = link.plan(here, "split")
-
-    assert (plan.coming, plan.new.records, plan.old.id) == (0, 0, id_of(here))
-    assert link.carry_out(here, plan, USER) == 0
-    apart = World(tmp_path, "web").memory()
-    assert id_of(apart) == plan.new.id != id_of(here)
-    assert whats(apart) == set()
 
 
 def test_a_folder_that_claims_another_project_is_asked_about_it_until_it_is_linked(

@@ -91,11 +91,6 @@ def test_a_prompt_of_the_user_is_found_by_its_words(memory: Memory) -> None:
     assert counts.has_turn(memory, "by user") and not counts.has_turn(memory, "by assistant")
 
 
-@pytest.mark.parametrize(("chars", "tokens"), [(0, 0), (1, 0), (3, 1), (4, 1), (400, 100)])
-def test_four_characters_count_as_one_token(chars: int, tokens: int) -> None:
-    assert counts.tokens(chars) == tokens
-
-
 def test_what_was_told_is_summed_by_kind_and_by_channel_with_the_largest_first(
     memory: Memory,
 ) -> None:

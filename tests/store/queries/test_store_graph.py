@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.models import HAS_OTHERS, Entity, Filters, Graph, Relation
+from memory_fabric.models import HAS_OTHERS, Entity, Graph, Relation
 from memory_fabric.store.database import Database
 from memory_fabric.store.history import merge
 from memory_fabric.store.memory import Memory
@@ -61,19 +61,16 @@ def test_the_oldest_relations_are_read_even_if_the_entities_need_several_queries
     assert graph.open_nodes(db, ["c", "b", "a"]) == graph.read_graph(db)
 
 
-def test_the_graph_is_cached_only_while_it_is_small_and_unchanged(
+def test_a_graph_is_read_as_it_is_now_and_only_while_it_is_small(
     memory: Memory, db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(graph, "MAX_SMALL_ENTITIES", 3)
-    first = graph.read_if_small([db])
 
-    assert first is not None and first == graph.read_graph(db)
-    assert graph.read_if_small([db]) is first
+    assert graph.read_if_small([db]) == graph.read_graph(db)
     create(memory, entity("c", "new"))
     changed = graph.read_if_small([db])
     assert changed is not None and changed.entities[0].observations == ("x", "new")
     create(memory, entity("d"))
-    assert graph.read_if_small([db]) is None
     assert graph.read_if_small([db]) is None
     assert graph.read_if_small([]) == Graph()
 
@@ -85,7 +82,7 @@ def test_two_graphs_are_combined_by_the_names_of_entities() -> None:
     assert graph.merged([one, other]) == Graph(
         (Entity("a", "first", ("x", "y", "z")), Entity("b", "t"), Entity("c", "t")), (AB, CA)
     )
-    assert graph.merged([one]) is one
+    assert graph.merged([one]) == one
     assert graph.merged([]) == Graph()
 
 
@@ -139,25 +136,7 @@ def test_spellings_of_one_name_and_aliases_that_are_names_are_listed(
     assert graph.entities_by_key(db, ["web"]) == {"web": Entity("Web", "component")}
 
 
-@pytest.mark.parametrize(
-    ("name", "shown"),
-    [("a", "a"), (" a ", " a "), ("", "'' (a blank name)"), (" ", "' ' (a blank name)")],
-)
-def test_a_blank_name_is_described(name: str, shown: str) -> None:
-    assert graph.shown(name) == shown
-
-
-@pytest.mark.parametrize(
-    ("values", "size", "parts"),
-    [([], 2, []), ([1], 2, [[1]]), ([1, 2], 2, [[1, 2]]), ([1, 2, 3], 2, [[1, 2], [3]])],
-)
-def test_values_are_divided_into_parts_of_a_maximum_size(
-    values: list[int], size: int, parts: list[list[int]]
-) -> None:
-    assert [*conditions.chunks(values, size)] == parts
-
-
-def test_a_quarter_of_the_rows_but_at_least_one_is_for_other_users_if_there_are_any(
+def test_some_rows_of_a_search_are_reserved_for_other_users_if_there_are_any(
     memory: Memory, db: Database
 ) -> None:
     def limits(limit: int) -> list[int]:
@@ -166,7 +145,9 @@ def test_a_quarter_of_the_rows_but_at_least_one_is_for_other_users_if_there_are_
     assert limits(8) == [8]
     with db.transaction() as c:
         c.execute("INSERT INTO meta VALUES (?, '1')", (HAS_OTHERS,))
-    assert (limits(8), limits(3)) == ([8, 2], [3, 1])
+    own, others = limits(8)
+    assert own == 8 and 0 < others < 8
+    assert limits(1) == [1, 1]
 
 
 def test_records_and_turns_are_counted_together(memory: Memory, db: Database) -> None:
@@ -179,14 +160,3 @@ def test_records_and_turns_are_counted_together(memory: Memory, db: Database) ->
     assert conditions.number_of_texts([db], '"redis"') == 2
     assert conditions.number_of_texts([]) == 0
     assert conditions.count_matches(db, "records_fts", '"redis"', 5) == 1
-
-
-def test_a_name_tag_of_no_project_matches_only_rows_of_the_projects_database(
-    memory: Memory, db: Database
-) -> None:
-    user = database(memory, "user")
-    wanted = Filters(projects=("",))
-
-    assert conditions.of_entities(user, wanted).sql.endswith("AND 0")
-    assert not conditions.of_entities(db, wanted).sql.endswith("AND 0")
-    assert conditions.of_entities(db, Filters(agents=("x",))).sql.endswith("AND 0")

@@ -24,7 +24,7 @@ def memory(tmp_path: Path) -> Memory:
 
 
 @pytest.fixture
-def asked(memory: Memory) -> Reader:
+def db_reader(memory: Memory) -> Reader:
     return Reader(database(memory))
 
 
@@ -47,44 +47,44 @@ def texts(found: list[Any]) -> list[str]:
 
 
 def test_matching_turns_are_grouped_by_session_with_the_better_ones_first(
-    memory: Memory, asked: Reader
+    memory: Memory, db_reader: Reader
 ) -> None:
     talk(memory, ("a", "Redis"), ("b", "Redis is quick and has many other words"), ("a", "no"))
     talk(memory, ("a", "Redis"), ("b", ""), ("c", ""), ("a", "Redis and Kafka"))
 
-    found = asked.turns_by_session([["redis"]], EVERYTHING)
+    found = db_reader.turns_by_session([["redis"]], EVERYTHING)
 
     assert {session: [row for row, _ in rows] for session, rows in found.items()} == {
         "a": [1, 4],
         "b": [2],
     }
     assert all(score > 0 for rows in found.values() for _, score in rows)
-    assert asked.turns_by_session([], EVERYTHING) == {}
-    assert asked.turns_by_session([["redis"]], Filters(sessions=("b",))).keys() == {"b"}
+    assert db_reader.turns_by_session([], EVERYTHING) == {}
+    assert db_reader.turns_by_session([["redis"]], Filters(sessions=("b",))).keys() == {"b"}
 
 
 def test_the_text_of_a_session_joins_the_beginnings_of_its_turns(
-    memory: Memory, asked: Reader, monkeypatch: pytest.MonkeyPatch
+    memory: Memory, db_reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     long = "x" * (reader.TURN_CHARS + 1)
     talk(memory, ("a", "one"), ("b", "two"), ("a", long), ("c", "four"))
 
-    found = asked.session_texts(["a", "b"], EVERYTHING)
+    found = db_reader.session_texts(["a", "b"], EVERYTHING)
 
     assert found == {"a": f"one\n{long[:-1]}", "b": "two"}
-    assert asked.session_texts(["a", "b"], Filters(sessions=("b",))) == {"b": "two"}
+    assert db_reader.session_texts(["a", "b"], Filters(sessions=("b",))) == {"b": "two"}
     monkeypatch.setattr(reader, "SESSION_CHARS", 5)
-    assert asked.session_texts(["a"], EVERYTHING) == {"a": "one\nx"}
+    assert db_reader.session_texts(["a"], EVERYTHING) == {"a": "one\nx"}
     monkeypatch.setattr(reader, "READ_TURNS", 1)
-    assert asked.session_texts(["a", "b"], EVERYTHING) == {"a": "one"}
+    assert db_reader.session_texts(["a", "b"], EVERYTHING) == {"a": "one"}
 
 
 def test_turns_are_returned_by_their_rows_with_the_turns_around_them(
-    memory: Memory, asked: Reader
+    memory: Memory, db_reader: Reader
 ) -> None:
     talk(memory, ("a", "one"), ("b", "apart"), ("a", "two"), ("a", "three"))
 
-    first, second = asked.turns_at([(3, 2.5), (1, 1.0)], EVERYTHING)
+    first, second = db_reader.turns_at([(3, 2.5), (1, 1.0)], EVERYTHING)
 
     assert (first.id, first.text, first.bm25) == ("episode:u3", "two", 2.5)
     assert (first.before, first.before_id) == ("one", "episode:u1")
@@ -94,12 +94,12 @@ def test_turns_are_returned_by_their_rows_with_the_turns_around_them(
 
 
 def test_turns_around_a_match_follow_as_candidates_only_if_they_are_asked_for(
-    memory: Memory, asked: Reader
+    memory: Memory, db_reader: Reader
 ) -> None:
     talk(memory, ("a", "Which cache?"), ("a", "Redis"), ("a", "Redis too"), ("a", "Thanks"))
 
-    alone = asked.episodes([["redis"]], 5, EVERYTHING)
-    found = asked.episodes([["redis"]], 5, EVERYTHING, neighbours=True)
+    alone = db_reader.episodes([["redis"]], 5, EVERYTHING)
+    found = db_reader.episodes([["redis"]], 5, EVERYTHING, neighbours=True)
 
     assert texts(alone) == ["Redis", "Redis too"]
     assert texts(found) == ["Redis", "Redis too", "Which cache?", "Thanks"]
@@ -111,34 +111,34 @@ def test_turns_around_a_match_follow_as_candidates_only_if_they_are_asked_for(
     [("user", "", "user"), ("assistant", "", "assistant"), ("user", "ingest", "tool")],
 )
 def test_the_trust_of_a_turn_follows_from_its_role_and_place(
-    memory: Memory, asked: Reader, role: str, place: str, trust: str
+    memory: Memory, db_reader: Reader, role: str, place: str, trust: str
 ) -> None:
     turn = {"id": "u1", "session": "a", "text": "Redis", "created_at": "2026"}
     turn |= {"role": role, "place": place}
     memory.write("add_episodes", {"episodes": [turn]}, USER)
 
-    [hit] = asked.episodes([["redis"]], 5, EVERYTHING)
+    [hit] = db_reader.episodes([["redis"]], 5, EVERYTHING)
 
     assert (hit.metadata["trust"], hit.metadata["scope"]) == (trust, "team")
     assert (hit.before, hit.after) == ("", "")
 
 
 def test_the_newest_direct_observations_of_an_entity_come_first(
-    memory: Memory, asked: Reader
+    memory: Memory, db_reader: Reader
 ) -> None:
     create(memory, entity("Redis", "a", "b", "c"), entity("api", "d"))
     alias(memory, "Redis", "cache")
     memory.remember(decision("Use it", entities=(Entity("Redis", "technology"),)), USER)
 
-    assert texts(asked.observations_of(["redis"], 2, EVERYTHING)) == ["c", "b"]
-    assert texts(asked.observations_of(["Cache", "API"], 9, EVERYTHING)) == ["d", "c", "b", "a"]
-    assert asked.observations_of(["nobody"], 9, EVERYTHING) == []
-    [first, *_] = asked.observations_of(["redis"], 2, EVERYTHING)
+    assert texts(db_reader.observations_of(["redis"], 2, EVERYTHING)) == ["c", "b"]
+    assert texts(db_reader.observations_of(["Cache", "API"], 9, EVERYTHING)) == ["d", "c", "b", "a"]
+    assert db_reader.observations_of(["nobody"], 9, EVERYTHING) == []
+    [first, *_] = db_reader.observations_of(["redis"], 2, EVERYTHING)
     assert (first.id, first.bm25, first.metadata["scope"]) == ("graph:Redis#3", 0.0, "team")
 
 
 def test_records_are_found_by_their_ids_if_they_are_active_and_of_the_session(
-    memory: Memory, asked: Reader
+    memory: Memory, db_reader: Reader
 ) -> None:
     kept = [
         memory.remember(record, USER)
@@ -150,39 +150,42 @@ def test_records_are_found_by_their_ids_if_they_are_active_and_of_the_session(
     ]
     ids = [record.id for record in kept if record]
 
-    assert texts(asked.records_by_id(ids, EVERYTHING, "s2")) == ["Use Redis"]
-    assert {*texts(asked.records_by_id(ids, EVERYTHING, "s1"))} == {"Use Redis", "Try it"}
-    assert asked.records_by_id(ids, Filters(types=("note",)), "s1") == []
+    assert texts(db_reader.records_by_id(ids, EVERYTHING, "s2")) == ["Use Redis"]
+    assert {*texts(db_reader.records_by_id(ids, EVERYTHING, "s1"))} == {"Use Redis", "Try it"}
+    assert db_reader.records_by_id(ids, Filters(types=("note",)), "s1") == []
 
 
 def test_relations_are_grouped_by_each_of_the_entities_that_they_concern(
-    memory: Memory, asked: Reader
+    memory: Memory, db_reader: Reader
 ) -> None:
     edges = [relation("a", "uses", "b"), relation("b", "is", "b"), relation("c", "uses", "a")]
     memory.write("create_relations", {"relations": edges}, TOOL._replace(at="2026-03"))
     ab, bb, ca = Relation("a", "uses", "b"), Relation("b", "is", "b"), Relation("c", "uses", "a")
 
-    assert asked.relations_by_key(["A", "b"], "9999", EVERYTHING) == {"a": [ab, ca], "b": [ab, bb]}
-    assert asked.relations_by_key(["c"], "2026-02", EVERYTHING) == {"c": []}
-    assert asked.relations_by_key(["nobody"], "", EVERYTHING) == {}
-    assert asked.relations_of(["c", "b"], "9999", EVERYTHING) == [ab, bb, ca]
-    assert asked.stated_at(ca) == "2026-03"
-    assert asked.stated_at(Relation("a", "uses", "c")) == ""
+    assert db_reader.relations_by_key(["A", "b"], "9999", EVERYTHING) == {
+        "a": [ab, ca],
+        "b": [ab, bb],
+    }
+    assert db_reader.relations_by_key(["c"], "2026-02", EVERYTHING) == {"c": []}
+    assert db_reader.relations_by_key(["nobody"], "", EVERYTHING) == {}
+    assert db_reader.relations_of(["c", "b"], "9999", EVERYTHING) == [ab, bb, ca]
+    assert db_reader.stated_at(ca) == "2026-03"
+    assert db_reader.stated_at(Relation("a", "uses", "c")) == ""
 
 
 def test_an_alias_is_translated_to_the_name_of_its_entity_and_a_name_is_not(
-    memory: Memory, asked: Reader
+    memory: Memory, db_reader: Reader
 ) -> None:
     create(memory, entity("PostgreSQL"))
     alias(memory, "PostgreSQL", "pg", "elephant")
 
-    assert asked.aliases(["pg", "postgresql", "x"]) == {"pg": "PostgreSQL"}
-    assert asked.aliases([]) == {}
-    assert asked.entities_by_key(["pg", "x"]) == {"pg": Entity("PostgreSQL", "component")}
+    assert db_reader.aliases(["pg", "postgresql", "x"]) == {"pg": "PostgreSQL"}
+    assert db_reader.aliases([]) == {}
+    assert db_reader.entities_by_key(["pg", "x"]) == {"pg": Entity("PostgreSQL", "component")}
 
 
 def test_the_rows_with_a_word_are_counted_up_to_a_limit_in_the_chosen_sources(
-    memory: Memory, asked: Reader, monkeypatch: pytest.MonkeyPatch
+    memory: Memory, db_reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create(memory, entity("Redis", "Redis is fast", "is old"), entity("api", "needs Redis"))
     memory.remember(decision("Use Redis"), USER)
@@ -190,17 +193,17 @@ def test_the_rows_with_a_word_are_counted_up_to_a_limit_in_the_chosen_sources(
     terms = ["redis", "none", "api"]
 
     # The name of an entity belongs to each of its observations.
-    assert asked.rows_with(terms, ("graph",)) == {"redis": 3, "api": 1}
-    assert asked.rows_with(terms, ("entities",)) == {"redis": 1, "api": 1}
-    assert asked.rows_with(terms, ("records", "episodes")) == {"redis": 2, "api": 1}
+    assert db_reader.rows_with(terms, ("graph",)) == {"redis": 3, "api": 1}
+    assert db_reader.rows_with(terms, ("entities",)) == {"redis": 1, "api": 1}
+    assert db_reader.rows_with(terms, ("records", "episodes")) == {"redis": 2, "api": 1}
     every = ("graph", "entities", "records", "episodes")
-    assert asked.rows_with(terms, every) == {"redis": 6, "api": 3}
+    assert db_reader.rows_with(terms, every) == {"redis": 6, "api": 3}
     monkeypatch.setattr(reader, "MAX_COUNTED", 2)
-    assert asked.rows_with(terms, every) == {"redis": 5, "api": 3}
+    assert db_reader.rows_with(terms, every) == {"redis": 5, "api": 3}
 
 
 def test_names_that_may_be_misspelt_share_letters_and_have_about_the_length_of_the_word(
-    memory: Memory, asked: Reader
+    memory: Memory, db_reader: Reader
 ) -> None:
     create(
         memory, *(entity(name) for name in ("redis", "rediska", "rediskas", "red", "re", "rdis"))
@@ -208,7 +211,7 @@ def test_names_that_may_be_misspelt_share_letters_and_have_about_the_length_of_t
     create(memory, entity("kafka"))
     alias(memory, "kafka", "redes")
 
-    found = asked.names_like("redis", 2)
+    found = db_reader.names_like("redis", 2)
 
     assert {*found} == {
         ("redis", "redis"),
@@ -219,7 +222,9 @@ def test_names_that_may_be_misspelt_share_letters_and_have_about_the_length_of_t
     }
 
 
-def test_a_domain_is_known_if_any_kind_of_row_belongs_to_it(memory: Memory, asked: Reader) -> None:
+def test_a_domain_is_known_if_any_kind_of_row_belongs_to_it(
+    memory: Memory, db_reader: Reader
+) -> None:
     memory.remember(decision("Use Redis", domain="law"), USER)
     create(memory, entity("a"))
     memory.write(
@@ -233,28 +238,32 @@ def test_a_domain_is_known_if_any_kind_of_row_belongs_to_it(memory: Memory, aske
         c.execute("UPDATE relations SET domain = 'edges'")
         c.execute("UPDATE episodes SET domain = 'turns'")
 
-    known = [asked.has_domain(name) for name in ("law", "ops", "general", "edges", "turns", "no")]
+    known = [
+        db_reader.has_domain(name) for name in ("law", "ops", "general", "edges", "turns", "no")
+    ]
 
     assert known == [True, True, True, True, True, False]
 
 
 def test_an_entity_is_described_by_its_three_newest_observations_or_by_its_name(
-    memory: Memory, asked: Reader
+    memory: Memory, db_reader: Reader
 ) -> None:
     create(memory, entity("Redis", "a", "b", "c", "d"), entity("bare redis", kind="cache"))
 
-    full, bare = sorted(asked.entities_named(["redis"], 5, EVERYTHING), key=lambda hit: hit.entity)
+    full, bare = sorted(
+        db_reader.entities_named(["redis"], 5, EVERYTHING), key=lambda hit: hit.entity
+    )
 
     assert (full.entity, full.text, full.id) == ("Redis", "d; c; b", "graph:Redis")
     assert bare.text == "bare redis (cache)"
     assert full.metadata["whole_entity"] is True and full.metadata["entityType"] == "component"
     assert full.metadata["scope"] == "team" and full.bm25 > 0
-    assert asked.entities_named([], 5, EVERYTHING) == []
-    assert len(asked.entities_named(["redis"], 1, EVERYTHING)) == 1
+    assert db_reader.entities_named([], 5, EVERYTHING) == []
+    assert len(db_reader.entities_named(["redis"], 1, EVERYTHING)) == 1
 
 
 def test_an_entity_is_described_only_by_what_was_valid_at_the_time_asked_for(
-    memory: Memory, asked: Reader
+    memory: Memory, db_reader: Reader
 ) -> None:
     create(memory, entity("Redis", "early"))
     with database(memory).transaction() as c:
@@ -266,8 +275,21 @@ def test_an_entity_is_described_only_by_what_was_valid_at_the_time_asked_for(
         TOOL._replace(at="2026-03"),
     )
 
-    assert texts(asked.entities_named(["redis"], 5, EVERYTHING)) == ["late; early"]
-    assert texts(asked.entities_named(["redis"], 5, Filters(as_of="2026-02"))) == ["early"]
+    assert texts(db_reader.entities_named(["redis"], 5, EVERYTHING)) == ["late; early"]
+    assert texts(db_reader.entities_named(["redis"], 5, Filters(as_of="2026-02"))) == ["early"]
+
+
+def test_only_entities_of_the_project_belong_to_no_named_project(
+    memory: Memory, db_reader: Reader
+) -> None:
+    create(memory, entity("Redis"))
+    create(memory, entity("Redis"), store="user")
+    of_user = Reader(database(memory, "user"))
+
+    for wanted in (Filters(projects=("",)), Filters(agents=("x",))):
+        assert of_user.entities_named(["redis"], 5, wanted) == []
+    assert len(db_reader.entities_named(["redis"], 5, Filters(projects=("",)))) == 1
+    assert db_reader.entities_named(["redis"], 5, Filters(agents=("x",))) == []
 
 
 @pytest.mark.parametrize("table", ["records", "observations", "episodes"])

@@ -19,14 +19,12 @@ from memory_fabric.store.history import changes, undo
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import link
 from memory_fabric.store.queues import ingest_queue
-from memory_fabric.store.queues.ingest_queue import Accepted, Claimed, IdempotencyConflict
+from memory_fabric.store.queues.ingest_queue import IdempotencyConflict
 from memory_fabric.store.tiers import sync
 from memory_fabric.store.upkeep import backup
+from store.queues.ingested import BY, LEASE_S, NOW, accepted, claimed, one
 from store.support import USER, World, database, entity
 
-BY = Provenance("ingest", trust="tool")
-NOW = 1_800_000_000.0
-LEASE_S = 60.0
 SECRET = "sk-" + "ant-api03-" + "b7Kq9ZtR4mXw2LpV8nYc3HsD6fGj1QaE5uTi0oWz" * 2
 
 
@@ -38,23 +36,6 @@ def world(tmp_path: Path) -> World:
 @pytest.fixture
 def memory(world: World) -> Memory:
     return world.memory()
-
-
-def accepted(memory: Memory, *ingests: Ingest) -> list[Accepted]:
-    told = ingest_queue.accept(memory, ingests, BY._replace(at=timestamp(NOW)))
-    found = [one for one in told if isinstance(one, Accepted)]
-    assert len(found) == len(told)
-    return found
-
-
-def one(memory: Memory, text: str = "We use Redis.", **fields: str) -> str:
-    return accepted(memory, Ingest(text, **fields))[0].id  # type: ignore[arg-type]
-
-
-def claimed(memory: Memory, worker: str = "w1", now: float = NOW) -> Claimed:
-    found = ingest_queue.claim(memory, worker, now, LEASE_S)
-    assert found is not None
-    return found
 
 
 def state_of(memory: Memory, id_: str) -> str:
@@ -181,57 +162,6 @@ def test_the_session_and_model_that_a_text_names_are_stored_or_else_those_of_the
     assert stored == [("s2", "a1"), ("s1", "m")]
 
 
-def test_the_backlog_names_the_oldest_open_text_and_the_newest_error(memory: Memory) -> None:
-    for number, wait_s in enumerate((0.0, 50.0, 20.0)):
-        at = timestamp(NOW + number)
-        [told] = ingest_queue.accept(memory, [Ingest(f"text {number}")], BY._replace(at=at))
-        claimed(memory, "w1", NOW + number + wait_s)
-        ingest_queue.fail(memory, told.id, "w1", f"error {number}", NOW + number + wait_s)
-    ingest_queue.drop(memory, [ingest_queue.listed(memory, ("waiting",))[0].id], USER)
-
-    found = ingest_queue.backlog(memory)
-
-    assert (found.waiting, found.oldest_at) == (2, timestamp(NOW + 1))
-    assert found.last_error == "error 1"
-
-
-def test_the_newest_processed_texts_are_listed_first_and_waiting_ones_last(
-    memory: Memory,
-) -> None:
-    ids = [one(memory, f"text {number}") for number in range(4)]
-    for id_ in ids[:3]:
-        claimed(memory)
-        ingest_queue.finish(memory, id_, "w1", {})
-    database(memory).connection.execute("UPDATE intake SET ended_at = '2026' WHERE ended_at <> ''")
-
-    assert [text.id for text in ingest_queue.newest_done(memory, 2)] == [ids[2], ids[1]]
-    assert [text.id for text in ingest_queue.listed(memory, ("done", "waiting"), 3)] == ids[:3]
-
-
-def test_an_abbreviated_id_must_be_long_enough_and_mean_one_text(memory: Memory) -> None:
-    id_, other = one(memory), one(memory, "another")
-    database(memory).connection.execute("UPDATE intake SET id = 'abcdef-1' WHERE id = ?", (id_,))
-    database(memory).connection.execute("UPDATE intake SET id = 'abcdef-2' WHERE id = ?", (other,))
-
-    assert ingest_queue.find_by_short_id(memory, " CDEF-_1% ").id == "abcdef-1"
-    assert ingest_queue.find_by_short_id(memory, "cdef-2").id == "abcdef-2"
-    with pytest.raises(NotFound):
-        ingest_queue.find_by_short_id(memory, "def-2")
-    with pytest.raises(BadInput, match="abcdef-1, abcdef-2"):
-        ingest_queue.find_by_short_id(memory, "abcdef")
-
-
-def test_dropping_nothing_changes_nothing(world: World, memory: Memory) -> None:
-    assert ingest_queue.drop(memory, ["unknown"], USER) == 0
-    assert ingest_queue.retry(memory, ["unknown"], NOW) == 0
-    assert memory.databases() == []
-    one(memory)
-
-    assert ingest_queue.drop(memory, [], USER) == 0
-
-    assert database(memory).rows("SELECT count(*) FROM operations") == [(1,)]
-
-
 def test_an_error_keeps_its_slashes_if_the_home_of_the_user_is_the_top_folder(
     world: World,
 ) -> None:
@@ -302,13 +232,7 @@ def test_a_text_whose_processing_fails_is_retried_with_growing_delays_and_then_g
 
 def test_no_retry_delay_exceeds_the_cap() -> None:
     assert ingest_queue.retry_s(1000) == ingest_queue.retry_s(20) == ingest_queue.MOST_RETRY_S
-    assert [ingest_queue.retry_s(attempts) for attempts in (0, 1, 2, 9, 10)] == [
-        10,
-        10,
-        20,
-        2560,
-        3600,
-    ]
+    assert [ingest_queue.retry_s(attempts) for attempts in (0, 1, 9, 10)] == [10, 10, 2560, 3600]
 
 
 def test_a_text_that_crashes_its_workers_is_finally_given_up(memory: Memory) -> None:

@@ -18,7 +18,6 @@ from memory_fabric.errors import DeadlinePassed
 from memory_fabric.events import event_of
 from memory_fabric.health import tiers as status
 from memory_fabric.hooks import dispatcher, handlers
-from memory_fabric.hooks.handlers import capture_user_intent
 from memory_fabric.store import files
 from memory_fabric.store.conversations import prompts
 from memory_fabric.store.home import signing
@@ -260,18 +259,7 @@ def test_an_event_not_signed_with_the_key_of_this_home_is_set_aside_and_reported
     assert any(aside in one.reason for one in status.tiers(memory, time.time())[1].findings)
 
 
-def test_an_event_beyond_the_size_limit_is_refused(
-    hooks: Hooks, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    event = event_of({"hook_event_name": "UserPromptSubmit", "prompt": "x"})
-    settings = hooks.world.settings()
-    late_events.add(settings, event, [capture_user_intent.__name__], "2026")
-    monkeypatch.setattr(late_events, "MAX_BYTES", 100)
-    with pytest.raises(files.TooLarge):
-        late_events.add(settings, event, [capture_user_intent.__name__], "2026")
-
-
-def test_one_event_and_all_events_together_may_be_as_large_as_their_limits(
+def test_an_event_beyond_the_limit_of_one_or_of_all_events_is_refused(
     hooks: Hooks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     event = event_of({"hook_event_name": "UserPromptSubmit", "prompt": "x"})

@@ -189,6 +189,11 @@ def test_lines_of_other_records_are_kept_below_the_new_lines_if_they_are_wanted(
     assert memory_md.LACKED not in read(notes).decode()
 
 
+def block_lines(notes: MemoryFile) -> list[str]:
+    """Return the lines of our block without its markers."""
+    return [line for line in read(notes).decode().splitlines() if not line.startswith("<!--")]
+
+
 def test_a_kept_line_has_its_own_heading_and_counts_towards_the_line_limit(
     notes: MemoryFile,
 ) -> None:
@@ -198,12 +203,12 @@ def test_a_kept_line_has_its_own_heading_and_counts_towards_the_line_limit(
 
     ids = memory_md.promote(notes, new, f"{notes.path}.lock", lambda lines: [*lines])
 
-    lines = [line for line in read(notes).decode().splitlines() if not line.startswith("<!--")]
+    lines = block_lines(notes)
     assert len(lines) == memory_md.MAX_BLOCK_LINES
     assert lines[-2:] == [memory_md.LACKED, "- [decision 2026-01-15] old"]
     assert len(ids) == memory_md.MAX_BLOCK_LINES - 4
     assert memory_md.promote(notes, [record()], f"{notes.path}.lock", lambda lines: [*lines]) == ()
-    lines = [line for line in read(notes).decode().splitlines() if not line.startswith("<!--")]
+    lines = block_lines(notes)
     assert len(lines) == memory_md.MAX_BLOCK_LINES and lines[2] == memory_md.LACKED
 
 

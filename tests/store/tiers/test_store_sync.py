@@ -134,13 +134,11 @@ def test_memory_md_lists_pinned_records_first_then_rules_then_others_newest_firs
         ("decision", "new", {}),
         ("decision", "noted", {"evidence": {"noted": "x"}}),
         ("session", "summary", {}),
-        ("decision", "unsure", {"confidence": 0.69}),
         ("decision", "law", {"domain": "law"}),
     ]
     for number, (type_, what, fields) in enumerate(said, start=1):
         by = USER._replace(at=f"2026-01-0{number}T10:00:00.000Z")
         memory.remember(decision(what, **{"confidence": 0.7, **fields})._replace(type=type_), by)
-    memory.remember(decision("assistant", confidence=0.9), USER._replace(trust="assistant"))
     isolated = memory.settings.domains._replace(isolated=frozenset(["law"]))
     memory.settings = memory.settings._replace(domains=isolated)
 
