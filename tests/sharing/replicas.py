@@ -8,9 +8,10 @@ from typing import Any
 from memory_fabric.models import Provenance, Record
 from memory_fabric.sharing.replica import heads, inbox, outbox, space, wire
 from memory_fabric.sharing.replica.wire import Position, TeamOperation
+from memory_fabric.store import records
 from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
-from store.support import USER, World, database, decision
+from store.support import TOOL, USER, World, database, decision, relation
 
 SPACE = "space-1"
 
@@ -88,6 +89,16 @@ class Home:
         stored = self.memory.remember(decision(what, **fields), by)
         assert stored is not None
         return stored
+
+    def reword(self, said: Record, **fields: Any) -> None:
+        """Change fields of a record, and prepare what is sent of it."""
+        changed = {"record": records.as_object(said._replace(**fields)), "seen_in": []}
+        self.memory.write("put_record", changed, USER, store="project")
+        outbox.settle(self.memory, self.database)
+
+    def relate(self, *edge: str) -> None:
+        stated = {"relations": [relation(*edge)]}
+        self.memory.write("create_relations", stated, TOOL, store="project")
 
     def push(self) -> int:
         made = outbox.settle(self.memory, self.database)

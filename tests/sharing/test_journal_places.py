@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,21 +10,8 @@ import pytest
 from memory_fabric.models import Project
 from memory_fabric.sharing.git import location, switch
 from memory_fabric.store.memory import Memory
-from store.support import World, git_folder
-
-INDEX = b"DIRC\0\0\0%c\0\0\0\1 .claude/memory/decisions.jsonl"
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return World(tmp_path.resolve())
-
-
-@pytest.fixture
-def memory(world: World) -> Iterator[Memory]:
-    memory = world.memory()
-    yield memory
-    memory.close()
+from sharing.journals import INDEX, isolate, track
+from store.support import World
 
 
 @pytest.fixture
@@ -34,20 +20,11 @@ def project(memory: Memory) -> Project:
     return memory.project
 
 
-def track(world: World, content: bytes = INDEX % 2) -> None:
-    (world.project / ".git" / "index").write_bytes(content)
-
-
 def write(world: World, name: str, text: str) -> Path:
     world.local.mkdir(parents=True, exist_ok=True)
     path = world.local / name
     path.write_text(text, "utf-8")
     return path
-
-
-def isolate(memory: Memory, domain: str) -> None:
-    domains = memory.settings.domains._replace(isolated=frozenset((domain,)))
-    memory.settings = memory.settings._replace(domains=domains)
 
 
 def test_sharing_is_switched_for_one_project_at_a_time(tmp_path: Path) -> None:
@@ -94,7 +71,7 @@ def test_the_journal_is_in_the_projects_folder_unless_git_could_see_it(
 
 
 @pytest.mark.parametrize("case", ["shared", "conflict", "isolated"])
-def test_a_user_who_shares_writes_to_home_during_a_conflict_or_beside_isolated_domains(
+def test_the_journal_of_a_user_who_shares_is_in_home_during_a_conflict_or_if_domains_are_isolated(
     world: World, memory: Memory, project: Project, case: str
 ) -> None:
     track(world)
@@ -120,7 +97,7 @@ def test_isolated_domains_do_not_move_the_journal_of_a_user_who_does_not_share(
     assert location.journal_folder(memory, "project") == str(world.local)
 
 
-def test_all_journals_of_a_project_include_each_linked_folder_once(
+def test_the_journals_of_the_project_and_of_the_user_are_listed(
     world: World, memory: Memory, project: Project
 ) -> None:
     journals = location.all_journals(memory, "project")
@@ -235,22 +212,6 @@ def test_git_settings_that_the_user_changed_are_kept_and_named_if_they_hide_the_
     assert (world.local / ".gitignore").read_text("utf-8") == expected
 
 
-def test_links_among_the_git_settings_are_kept_and_named(world: World, project: Project) -> None:
-    other = write(world, "other", "mine\n")
-    links = [world.local / name for name in (".gitignore", ".gitattributes")]
-    for link in links:
-        link.symlink_to(other)
-
-    told = location.show_to_git(project)
-
-    assert [text.partition(" is a link")[0] for text in told] == [str(link) for link in links]
-    assert other.read_text() == "mine\n"
-    assert location.hide(project) == [
-        f"{links[0]} was changed by hand and is kept: a single line * hides the folder."
-    ]
-    assert all(link.is_symlink() for link in links)
-
-
 def test_ending_the_sharing_keeps_what_git_tracks_and_what_the_user_wrote(
     world: World, project: Project
 ) -> None:
@@ -269,11 +230,3 @@ def test_ending_the_sharing_keeps_what_git_tracks_and_what_the_user_wrote(
 
     assert "git tracks" in told and "git rm --cached" in told
     assert ignore.read_text() == location.VISIBLE and own.exists()
-
-
-def test_a_worktree_has_the_index_of_its_repository(world: World, project: Project) -> None:
-    git_folder(world.root / "main")
-    track(world)
-
-    assert location.is_tracked(project)
-    assert not location.is_tracked(project._replace(root=str(world.root / "main")))

@@ -1,11 +1,6 @@
-"""Lines of a journal that memory lacks: which are offered, in which order, and how it is told."""
+"""The lines of a journal that memory lacks: their order, their author, and the notice of them."""
 
 from __future__ import annotations
-
-import json
-from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,34 +9,10 @@ from memory_fabric.sharing.git import adoption, switch
 from memory_fabric.sharing.git.adoption import Missing, notice_text
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import own_lines
-from store.support import USER, World, decision
+from sharing.journals import line, write
+from store.support import USER, World
 
-PATH = "journal"
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return World(tmp_path.resolve())
-
-
-@pytest.fixture
-def memory(world: World) -> Iterator[Memory]:
-    memory = world.memory()
-    yield memory
-    memory.close()
-
-
-def line(number: int, **fields: Any) -> dict[str, Any]:
-    id_ = f"01980000-0000-7000-8000-{number:012x}"
-    at = f"2026-02-{number + 1:02d}T10:00:00.000Z"
-    said = {"id": id_, "type": "decision", "what": f"Rule {number}", "author": "ann"}
-    return {**said, "created_at": at, **fields}
-
-
-def put(world: World, *lines: Mapping[str, Any] | str) -> None:
-    world.local.mkdir(parents=True, exist_ok=True)
-    texts = [one if isinstance(one, str) else json.dumps(one) for one in lines]
-    (world.local / "decisions.jsonl").write_text("\n".join(texts) + "\n", "utf-8")
+JOURNAL = "decisions.jsonl"
 
 
 def found_in(memory: Memory, author: str = "") -> list[str]:
@@ -54,8 +25,8 @@ def test_the_last_line_of_each_record_is_offered_and_the_newest_record_is_the_fi
 ) -> None:
     assert adoption.missing(memory) is None
     gone, taken_back = line(4), {"id": line(5)["id"], "forgotten": True}
-    put(
-        world,
+    write(
+        world.local / JOURNAL,
         line(2),
         line(3, what="Rule 3 before"),
         line(1),
@@ -72,39 +43,14 @@ def test_the_last_line_of_each_record_is_offered_and_the_newest_record_is_the_fi
 
     assert found is not None and found_in(memory) == ["Rule 3", "Rule 2", "Rule 1"]
     assert (found.author, found.proved, found.others, found.origin) == ("ann", False, {}, "")
-    assert found.path == str(world.local / "decisions.jsonl")
+    assert found.path == str(world.local / JOURNAL)
     assert found.span == ("2026-02-02", "2026-02-04")
-
-
-def test_lines_that_memory_has_or_has_forgotten_are_not_offered(
-    world: World, memory: Memory
-) -> None:
-    kept = memory.remember(decision("Use UTC"), USER)
-    gone = memory.remember(decision("Use tabs"), USER)
-    assert kept is not None and gone is not None
-    memory.forget([gone.id], USER)
-    put(world, line(1), *(line(2) | {"id": one.id} for one in (kept, gone)))
-
-    assert found_in(memory) == ["Rule 1"]
-
-
-def test_lines_of_other_authors_are_counted_and_offered_only_by_name(
-    world: World, memory: Memory
-) -> None:
-    put(world, line(1), line(2, author="bob"), line(3, author="bob"), line(4, author=""))
-
-    found, of_bob = adoption.missing(memory), adoption.missing(memory, "bob")
-
-    assert found is not None and of_bob is not None
-    assert found_in(memory) == ["Rule 1"] and found.others == {"bob": 2, "": 1}
-    assert found_in(memory, "bob") == ["Rule 3", "Rule 2"]
-    assert (of_bob.author, of_bob.others) == ("bob", {"ann": 1, "": 1})
 
 
 def test_lines_that_only_others_wrote_into_a_shared_journal_are_not_offered(
     world: World, memory: Memory
 ) -> None:
-    put(world, line(1, author="bob"))
+    write(world.local / JOURNAL, line(1, author="bob"))
     found = adoption.missing(memory)
     assert found is not None and (found.lines, found.others) == ((), {"bob": 1})
     assert memory.project is not None
@@ -118,7 +64,11 @@ def test_lines_that_only_others_wrote_into_a_shared_journal_are_not_offered(
 def test_a_restored_record_is_as_its_line_and_is_not_offered_again(
     world: World, memory: Memory
 ) -> None:
-    put(world, line(1, session="s7", pinned=True), line(2, scope="team", status="active"))
+    write(
+        world.local / JOURNAL,
+        line(1, session="s7", pinned=True),
+        line(2, scope="team", status="active"),
+    )
     found = adoption.missing(memory)
     assert found is not None
     steps: list[tuple[int, int]] = []
@@ -142,7 +92,7 @@ def test_the_user_is_asked_about_unsigned_lines_until_they_are_settled(
     world: World, memory: Memory
 ) -> None:
     assert adoption.is_signed(memory) and not adoption.awaits_answer(memory)
-    put(world, line(1))
+    write(world.local / JOURNAL, line(1))
     (world.local / ".gitignore").write_text("*\n")
     assert not adoption.is_signed(memory) and not adoption.awaits_answer(memory)
 
@@ -163,24 +113,24 @@ def test_the_user_is_asked_about_unsigned_lines_until_they_are_settled(
     ("found", "parts"),
     [
         (
-            Missing(PATH, (line(1),), author="ann"),
+            Missing(JOURNAL, (line(1),), author="ann"),
             ("has 1 record from 2026-02-02 by ann that", "project adopt (or", "not used"),
         ),
         (
-            Missing(PATH, (line(2), line(1)), author="ann"),
+            Missing(JOURNAL, (line(2), line(1)), author="ann"),
             ("has 2 records from 2026-02-02 to 2026-02-03 by ann that", "not proved"),
         ),
-        (Missing(PATH, (line(1),)), ("has 1 record from 2026-02-02 that",)),
+        (Missing(JOURNAL, (line(1),)), ("has 1 record from 2026-02-02 that",)),
         (
-            Missing(PATH, (line(1),), proved=True, author="ann"),
+            Missing(JOURNAL, (line(1),), proved=True, author="ann"),
             ("has 1 record from 2026-02-02 that memory lacks: memory-fabric repair restores",),
         ),
         (
-            Missing(PATH, others={"bob": 2, "": 1}),
+            Missing(JOURNAL, others={"bob": 2, "": 1}),
             ("has 3 records by bob and nobody named that", "project adopt bob"),
         ),
         (
-            Missing(PATH, (line(1),), author="ann", origin="shop-1"),
+            Missing(JOURNAL, (line(1),), author="ann", origin="shop-1"),
             ("from a folder that is gone", "project link shop-1 (or"),
         ),
     ],
@@ -190,6 +140,6 @@ def test_a_notice_says_what_is_missing_and_how_it_is_restored(
 ) -> None:
     told = notice_text(found)
 
-    assert told.startswith(f"{PATH} ") and [part for part in parts if part not in told] == []
+    assert told.startswith(f"{JOURNAL} ") and [part for part in parts if part not in told] == []
     assert ("repair" in told) == found.proved and ("link" in told) == bool(found.origin)
-    assert Missing(PATH).span == ("", "")
+    assert Missing(JOURNAL).span == ("", "")

@@ -10,7 +10,6 @@ from memory_fabric.models import Entity
 from memory_fabric.sharing.replica import inbox, outbox, space
 from memory_fabric.sharing.replica.wire import Position, TeamOperation
 from memory_fabric.sharing.team import exchange
-from memory_fabric.store import records
 from memory_fabric.store.forget import purge
 from memory_fabric.store.history import merge, undo
 from sharing.replicas import Home, Log
@@ -22,13 +21,8 @@ ALIASES = (
 
 
 @pytest.fixture
-def log() -> Log:
-    return Log()
-
-
-@pytest.fixture
-def desk(tmp_path: Path, log: Log) -> Home:
-    return proved(Home(tmp_path, "ann", log, machine="desk", key=True))
+def desk(desk: Home) -> Home:
+    return proved(desk)
 
 
 @pytest.fixture
@@ -249,8 +243,7 @@ def test_a_record_that_the_user_stopped_sharing_is_accepted_from_a_colleague(
     said = desk.say("Use UTC")
     exchanged(desk, laptop)
 
-    kept = {"record": records.as_object(said._replace(scope="local")), "seen_in": []}
-    desk.memory.write("put_record", kept, USER, store="project")
+    desk.reword(said, scope="local")
     exchanged(desk, laptop)
     bob = Home(tmp_path, "bob", log)
     bob.say("Use UTC")
@@ -265,11 +258,9 @@ def test_a_text_that_the_user_has_forgotten_is_not_accepted_from_a_colleague(
 ) -> None:
     said = desk.say("Use UTC")
     exchanged(desk, laptop)
-    kept = {"record": records.as_object(said._replace(scope="local")), "seen_in": []}
-    desk.memory.write("put_record", kept, USER, store="project")
+    desk.reword(said, scope="local")
     exchanged(desk, laptop)
-    for_team = {"record": records.as_object(said), "seen_in": []}
-    desk.memory.write("put_record", for_team, USER, store="project")
+    desk.reword(said)
     exchanged(desk, laptop)
     assert list(laptop.records()) == ["Use UTC"]
 

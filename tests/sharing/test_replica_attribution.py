@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from command_line import run_here
@@ -12,23 +10,8 @@ from memory_fabric.sharing.git import shared_journal
 from memory_fabric.sharing.replica import heads, inbox, outbox, statements, wire
 from memory_fabric.store.queries import conditions, graph, search
 from memory_fabric.store.tiers import sync
-from sharing.replicas import Home, Log, synced
-from store.support import TOOL, USER, create, entity, relation
-
-
-@pytest.fixture
-def log() -> Log:
-    return Log()
-
-
-@pytest.fixture
-def ann(tmp_path: Path, log: Log) -> Home:
-    return Home(tmp_path, "ann", log)
-
-
-@pytest.fixture
-def bob(tmp_path: Path, log: Log) -> Home:
-    return Home(tmp_path, "bob", log)
+from sharing.replicas import Home, synced
+from store.support import USER, create, entity
 
 
 def asked(home: Home, *words: str) -> str:
@@ -52,8 +35,7 @@ def test_the_graph_names_the_author_of_observations_and_relations_by_other_membe
     ann: Home, bob: Home
 ) -> None:
     create(ann.memory, entity("invoicer", "renders with Typst"))
-    edge = {"relations": [relation("invoicer", "needs", "Typst")]}
-    ann.memory.write("create_relations", edge, TOOL)
+    ann.relate("invoicer", "needs", "Typst")
     synced(ann, bob)
     found = graph.open_nodes(bob.database, ["invoicer"])
     mark = "(from ann, unverified)"

@@ -13,23 +13,9 @@ from memory_fabric.sharing.replica import heads, outbox
 from memory_fabric.store import journal
 from memory_fabric.store.history import undo
 from memory_fabric.store.upkeep import backup
-from sharing.replicas import Home, Log, synced
+from sharing.journals import isolate
+from sharing.replicas import Home, synced
 from store.support import TOOL, USER, create, entity, observations_of, relation
-
-
-@pytest.fixture
-def log() -> Log:
-    return Log()
-
-
-@pytest.fixture
-def ann(tmp_path: Path, log: Log) -> Home:
-    return Home(tmp_path, "ann", log)
-
-
-@pytest.fixture
-def bob(tmp_path: Path, log: Log) -> Home:
-    return Home(tmp_path, "bob", log)
 
 
 def write(home: Home, kind: str, **payload: object) -> None:
@@ -67,9 +53,7 @@ CHANGES: dict[str, Callable[[Home, Record], object]] = {
     "delete_observations": lambda home, said: write(
         home, "delete_observations", deletions=[{"entityName": "api", "observations": ["is old"]}]
     ),
-    "create_relations": lambda home, said: write(
-        home, "create_relations", relations=[relation("api", "needs", "Redis")]
-    ),
+    "create_relations": lambda home, said: home.relate("api", "needs", "Redis"),
     "delete_relations": lambda home, said: write(
         home, "delete_relations", relations=[relation("api", "uses", "Redis")]
     ),
@@ -83,7 +67,7 @@ CHANGES: dict[str, Callable[[Home, Record], object]] = {
 def prepared(home: Home) -> Record:
     said = home.say("Use UTC", entities=(Entity("clock", "component"),))
     create(home.memory, entity("api", "is old"))
-    write(home, "create_relations", relations=[relation("api", "uses", "Redis")])
+    home.relate("api", "uses", "Redis")
     return said
 
 
@@ -153,8 +137,7 @@ def test_a_rebuilt_database_keeps_the_users_observations_of_a_colleagues_entity(
     assert observations_of(ann.database, "api") == ("is old", "is fast")
 
 
-def test_a_restored_backup_gets_later_statements_from_the_log(tmp_path: Path, log: Log) -> None:
-    desk = Home(tmp_path, "ann", log, machine="desk", key=True)
+def test_a_restored_backup_gets_later_statements_from_the_log(desk: Home) -> None:
     prepared(desk)
     desk.sync()
     copy = backup.create(desk.database.path)
@@ -173,7 +156,7 @@ def test_a_restored_backup_gets_later_statements_from_the_log(tmp_path: Path, lo
 
 
 def test_records_of_isolated_domains_are_neither_sent_nor_accepted(ann: Home, bob: Home) -> None:
-    isolate(ann, "legal")
+    isolate(ann.memory, "legal")
     ann.say("The contract ends in May", domain="legal")
     bob.say("The lawyer is expensive", domain="legal")
     synced(ann, bob)
@@ -191,7 +174,7 @@ def test_isolating_a_domain_stops_sharing_its_records_in_both_directions(
     bob.database.connection.execute("UPDATE observations SET domain = 'legal'")
     bob.database.connection.execute("UPDATE entities SET domain = 'legal'")
     synced(ann, bob)
-    isolate(ann, "legal")
+    isolate(ann.memory, "legal")
     synced(ann, bob)
     assert list(bob.records()) == ["The lawyer is expensive"]
     assert list(ann.records()) == ["The contract ends in May"]
@@ -207,11 +190,6 @@ def test_all_records_are_sent_if_operations_are_prepared_in_batches(ann: Home, b
     synced(ann, bob)
     assert len(bob.records()) == 7
     assert journal.has_unexported(ann.database)
-
-
-def isolate(home: Home, domain: str) -> None:
-    domains = home.memory.settings.domains._replace(isolated=frozenset((domain,)))
-    home.memory.settings = home.memory.settings._replace(domains=domains)
 
 
 def current(home: Home, *states: str) -> dict[str, str]:

@@ -7,28 +7,12 @@ from pathlib import Path
 import pytest
 
 from memory_fabric import ids
-from memory_fabric.models import HAS_OTHERS, Provenance
+from memory_fabric.models import HAS_OTHERS
 from memory_fabric.recall.render import low_trust_of
 from memory_fabric.sharing.replica import outbox, space
-from memory_fabric.store import records
 from memory_fabric.store.tiers import sync
 from sharing.replicas import Home, Log, synced
 from store.support import USER
-
-
-@pytest.fixture
-def log() -> Log:
-    return Log()
-
-
-@pytest.fixture
-def ann(tmp_path: Path, log: Log) -> Home:
-    return Home(tmp_path, "ann", log)
-
-
-@pytest.fixture
-def bob(tmp_path: Path, log: Log) -> Home:
-    return Home(tmp_path, "bob", log)
 
 
 def test_a_received_record_of_another_member_is_stored_as_an_unverified_claim(
@@ -150,10 +134,8 @@ def test_local_paths_in_urls_and_command_options_are_shortened_before_sending(
 
 
 def test_a_second_machine_with_the_users_key_treats_records_as_the_users_own(
-    tmp_path: Path, log: Log
+    desk: Home, laptop: Home
 ) -> None:
-    desk = Home(tmp_path, "ann", log, machine="desk", key=True)
-    laptop = Home(tmp_path, "ann", log, machine="laptop", key=True)
     said = desk.say("Use UTC", confidence=0.9, pinned=True)
     synced(desk, laptop)
     found = laptop.records()["Use UTC"]
@@ -170,19 +152,12 @@ def test_a_second_machine_with_the_users_key_treats_records_as_the_users_own(
 
 
 def test_two_changes_on_one_machine_before_a_sync_of_the_other_cause_no_conflict(
-    tmp_path: Path, log: Log
+    desk: Home, laptop: Home
 ) -> None:
-    desk = Home(tmp_path, "ann", log, machine="desk", key=True)
-    laptop = Home(tmp_path, "ann", log, machine="laptop", key=True)
     said = desk.say("Use UTC")
     synced(desk, laptop)
     for pinned in (True, False):
-        desk.memory.write_now(
-            "put_record",
-            {"record": records.as_object(said._replace(pinned=pinned, why="zones")), "seen_in": []},
-            USER,
-            store="project",
-        )
+        desk.reword(said, pinned=pinned, why="zones")
         desk.sync()
     merged = laptop.pull()
     assert merged.conflicts == 0
@@ -246,15 +221,6 @@ def test_leaving_a_space_drops_records_of_others_and_keeps_the_users_own(
     assert bob.begin()
     synced(ann, bob)
     assert set(bob.records()) == {"Use UTC", "Use tabs", "Use spaces"}
-
-
-def test_a_record_is_not_queued_for_sending_if_the_database_belongs_to_no_team(
-    tmp_path: Path, log: Log
-) -> None:
-    home = Home(tmp_path, "ann", log)
-    space.end(home.database, keep=True)
-    home.say("Use UTC", Provenance("cli", trust="user"))
-    assert home.database.rows("SELECT * FROM team_due") == []
 
 
 def test_an_operation_with_a_copied_id_does_not_replace_one_waiting_to_be_sent(

@@ -2,31 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
-
 from memory_fabric.store.queries import graph
-from sharing.replicas import Home, Log, synced
-from store.support import TOOL, create, entity, observations_of, relation
+from sharing.replicas import Home, synced
+from store.support import TOOL, create, entity, observations_of
 from team.statements import entity as entity_of
 from team.statements import observation, withdrawal
 from team.statements import relation as relation_of
-
-
-@pytest.fixture
-def log() -> Log:
-    return Log()
-
-
-@pytest.fixture
-def ann(tmp_path: Path, log: Log) -> Home:
-    return Home(tmp_path, "ann", log)
-
-
-@pytest.fixture
-def bob(tmp_path: Path, log: Log) -> Home:
-    return Home(tmp_path, "bob", log)
 
 
 def said(home: Home) -> list[tuple[str, str, str, str]]:
@@ -46,13 +27,9 @@ def delete(home: Home, name: str, text: str) -> None:
     home.memory.write("delete_observations", payload, TOOL)
 
 
-def relate(home: Home, *edge: str) -> None:
-    home.memory.write("create_relations", {"relations": [relation(*edge)]}, TOOL)
-
-
 def test_statements_of_a_member_are_in_the_graph_with_their_author(ann: Home, bob: Home) -> None:
     create(ann.memory, entity("api", "answers within 50 ms", kind="service"))
-    relate(ann, "api", "uses", "Redis")
+    ann.relate("api", "uses", "Redis")
     synced(ann, bob)
     assert said(bob) == [("api", "answers within 50 ms", "journal", "ann")]
     assert names(bob) == {"api": ("service", "ann"), "Redis": ("technology", "ann")}
@@ -82,7 +59,7 @@ def test_a_withdrawn_entity_is_removed_with_its_observations_and_relations(
     ann: Home, bob: Home
 ) -> None:
     create(ann.memory, entity("api", "is old", "is slow"))
-    relate(ann, "api", "uses", "Redis")
+    ann.relate("api", "uses", "Redis")
     synced(ann, bob)
     ann.memory.write("delete_entities", {"entityNames": ["api", "Redis"]}, TOOL)
     synced(ann, bob)
@@ -173,11 +150,9 @@ def test_a_forgotten_observation_of_another_member_does_not_return_when_stated_a
     assert said(bob) == []
 
 
-def test_all_machines_of_a_user_have_the_same_graph(tmp_path: Path, log: Log) -> None:
-    desk = Home(tmp_path, "ann", log, machine="desk", key=True)
-    laptop = Home(tmp_path, "ann", log, machine="laptop", key=True)
+def test_all_machines_of_a_user_have_the_same_graph(desk: Home, laptop: Home) -> None:
     create(desk.memory, entity("PostgreSQL", "is 15", kind="technology"))
-    relate(desk, "api", "uses", "PostgreSQL")
+    desk.relate("api", "uses", "PostgreSQL")
     payload = {"entity": "PostgreSQL", "aliases": ["pg"]}
     desk.memory.write("alias", payload, TOOL, store="project")
     synced(desk, laptop)

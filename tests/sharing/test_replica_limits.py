@@ -6,37 +6,24 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.models import Record
 from memory_fabric.sharing.replica import heads, inbox, outbox, space, wire
-from memory_fabric.store import records
-from sharing.replicas import Home, Log, synced
-from store.support import TOOL, USER, create, entity, relation
+from memory_fabric.sharing.replica.wire import TeamOperation
+from sharing.journals import isolate
+from sharing.replicas import Home, synced
+from store.support import USER, create, entity
 from team.statements import observation, record
 
 
-@pytest.fixture
-def log() -> Log:
-    return Log()
+def waiting(home: Home, limit: int = 99) -> list[TeamOperation]:
+    return outbox.waiting(home.database, limit)
 
 
-@pytest.fixture
-def ann(tmp_path: Path, log: Log) -> Home:
-    return Home(tmp_path, "ann", log)
-
-
-@pytest.fixture
-def bob(tmp_path: Path, log: Log) -> Home:
-    return Home(tmp_path, "bob", log)
-
-
-def reword(home: Home, said: Record, **fields: str) -> None:
-    changed = {"record": records.as_object(said._replace(**fields)), "seen_in": []}  # type: ignore[arg-type]
-    home.memory.write("put_record", changed, USER, store="project")
+def prepared(home: Home, *texts: str) -> list[TeamOperation]:
+    """Return the operations of new records with these texts."""
+    for text in texts:
+        home.say(text)
     outbox.settle(home.memory, home.database)
-
-
-def kinds(home: Home, limit: int = 99) -> list[str]:
-    return [one.kind for one in outbox.waiting(home.database, limit)]
+    return waiting(home)
 
 
 def test_changed_rows_are_prepared_in_batches_up_to_a_limit(
@@ -50,12 +37,11 @@ def test_changed_rows_are_prepared_in_batches_up_to_a_limit(
 
     assert made == [0, 3, 1, 1, 0]
     assert (ann.counts().due, ann.counts().waiting) == (0, 5)
-    assert len(outbox.waiting(ann.database, 3)) == 3
+    assert len(waiting(ann, 3)) == 3
 
 
 def test_entities_are_sent_before_what_refers_to_them(ann: Home) -> None:
-    edge = {"relations": [relation("api", "needs", "Redis")]}
-    ann.memory.write("create_relations", edge, TOOL, store="project")
+    ann.relate("api", "needs", "Redis")
     create(ann.memory, entity("api", "is old"), store="project")
     ann.say("Use UTC")
 
@@ -63,8 +49,9 @@ def test_entities_are_sent_before_what_refers_to_them(ann: Home) -> None:
         counts = [outbox.settle_within(ann.memory, "project", c, limit) for limit in (3, 1, 9, 9)]
 
     assert counts == [(3, 3), (1, 1), (1, 1), (0, 0)]
-    assert kinds(ann) == [wire.ENTITY, wire.ENTITY, wire.OBSERVATION, wire.RECORD, wire.RELATION]
-    assert kinds(ann, 3) == [wire.ENTITY, wire.ENTITY, wire.OBSERVATION]
+    kinds = [one.kind for one in waiting(ann)]
+    assert kinds == [wire.ENTITY, wire.ENTITY, wire.OBSERVATION, wire.RECORD, wire.RELATION]
+    assert [one.kind for one in waiting(ann, 3)] == kinds[:3]
 
 
 def test_a_successor_is_sent_before_the_record_that_it_replaces(ann: Home) -> None:
@@ -98,26 +85,22 @@ def test_a_refused_operation_keeps_the_reason_and_is_made_again_when_its_row_cha
     ann: Home,
 ) -> None:
     said = ann.say("Use UTC")
-    outbox.settle(ann.memory, ann.database)
-    [first] = outbox.waiting(ann.database, 9)
+    [first] = prepared(ann)
 
     outbox.refuse(ann.database, first.op_id, "r" * 501)
     refused = ann.heads()[first.op_id]
     counts = ann.counts()
-    reword(ann, said, why="zones differ")
+    ann.reword(said, why="zones differ")
 
     assert (refused.state, refused.payload) == (heads.UNSENT, "r" * 500)
     assert (counts.unsent, counts.waiting) == (1, 0)
-    [second] = outbox.waiting(ann.database, 9)
+    [second] = waiting(ann)
     assert second.base == (first.op_id,)
     assert (ann.counts().unsent, ann.counts().waiting) == (0, 1)
 
 
 def test_an_unchanged_row_is_tried_again_only_if_it_was_refused(ann: Home) -> None:
-    for what in ("Use UTC", "Use tabs"):
-        ann.say(what)
-    outbox.settle(ann.memory, ann.database)
-    first, second = outbox.waiting(ann.database, 9)
+    first, second = prepared(ann, "Use UTC", "Use tabs")
     outbox.acknowledge(ann.database, [first.op_id])
     for one in (first, second):
         outbox.refuse(ann.database, one.op_id, "it is full")  # the first one was accepted already
@@ -127,7 +110,7 @@ def test_an_unchanged_row_is_tried_again_only_if_it_was_refused(ann: Home) -> No
         space.mark_all(c)
 
     assert outbox.settle(ann.memory, ann.database) == 1
-    assert [one.key for one in outbox.waiting(ann.database, 9)] == [second.key]
+    assert [one.key for one in waiting(ann)] == [second.key]
 
 
 def test_an_operation_names_only_the_latest_of_those_that_it_replaces(
@@ -135,17 +118,15 @@ def test_an_operation_names_only_the_latest_of_those_that_it_replaces(
 ) -> None:
     monkeypatch.setattr(outbox, "MAX_BASE", 2)
     said = ann.say("Use UTC")
-    outbox.settle(ann.memory, ann.database)
-    made = [outbox.waiting(ann.database, 9)[0].op_id]
+    made = prepared(ann)
     for why in "abc":
-        reword(ann, said, why=why)
-        made.append(outbox.waiting(ann.database, 9)[0].op_id)
+        ann.reword(said, why=why)
+        made += waiting(ann)
 
-    [last] = outbox.waiting(ann.database, 9)
-    assert last.base == tuple(made[1:3])
+    assert made[3].base == (made[1].op_id, made[2].op_id)
 
 
-def test_what_a_machine_says_again_with_a_proof_is_all_that_it_still_states(ann: Home) -> None:
+def test_a_machine_states_again_only_what_it_has_not_withdrawn(ann: Home) -> None:
     gone = ann.say("Use tabs")
     ann.say("Use UTC")
     ann.push()
@@ -159,21 +140,21 @@ def test_what_a_machine_says_again_with_a_proof_is_all_that_it_still_states(ann:
     assert ann.push() == 0
 
 
-def test_what_was_replaced_is_erased_after_all_changes_were_noticed(ann: Home) -> None:
+def test_replaced_operations_are_erased_after_a_search_for_unnoticed_changes(ann: Home) -> None:
     ann.say("Use UTC")
     with ann.database.transaction() as c:
         c.execute("DELETE FROM team_due")  # a change that nothing noticed
 
     outbox.erase_replaced(ann.memory, ann.database)
-    [demand] = outbox.waiting(ann.database, 9)
+    [demand] = waiting(ann)
     outbox.acknowledge(ann.database, [demand.op_id])
     outbox.erase_replaced(ann.memory, ann.database, look_again=True)
 
     assert (demand.kind, demand.key) == (wire.PURGE, outbox.REPLACED)
     assert ann.heads()[demand.op_id].state == heads.DEMANDED
-    assert kinds(ann) == [wire.RECORD]
-    outbox.acknowledge(ann.database, [one.op_id for one in outbox.waiting(ann.database, 9)])
-    assert kinds(ann) == [wire.PURGE]
+    [record_] = waiting(ann)
+    outbox.acknowledge(ann.database, [record_.op_id])
+    assert [record_.kind, *(one.kind for one in waiting(ann))] == [wire.RECORD, wire.PURGE]
 
 
 def test_a_demand_to_erase_counts_only_keys_of_own_statements(ann: Home, bob: Home) -> None:
@@ -186,13 +167,14 @@ def test_a_demand_to_erase_counts_only_keys_of_own_statements(ann: Home, bob: Ho
 
     demands = [head.key for head in ann.heads().values() if head.kind == wire.PURGE]
     assert sorted(demands) == [outbox.REPLACED, keys[0]]
-    assert [one.key for one in outbox.waiting(ann.database, 9)] == [keys[0]]
+    assert [one.key for one in waiting(ann)] == [keys[0]]
 
 
 def test_a_database_without_a_space_prepares_nothing(ann: Home) -> None:
     space.end(ann.database, keep=True)
     ann.say("Use UTC")
 
+    assert ann.database.rows("SELECT * FROM team_due") == []
     with ann.database.transaction() as c:
         assert outbox.settle_within(ann.memory, "project", c) == (0, 0)
         assert outbox.demand_purge(c, ["r:1"]) == 0
@@ -204,22 +186,18 @@ def test_a_database_without_a_space_prepares_nothing(ann: Home) -> None:
 def test_a_domain_that_is_not_isolated_any_more_is_shared_again(ann: Home, bob: Home) -> None:
     ann.say("The contract ends in May", domain="legal")
     synced(ann, bob)
-    on, off = (
-        ann.memory.settings.domains._replace(isolated=some)
-        for some in (frozenset(("legal",)), frozenset[str]())
-    )
 
-    ann.memory.settings = ann.memory.settings._replace(domains=on)
+    isolate(ann.memory, "legal")
     synced(ann, bob)
     assert bob.records() == {}
-    ann.memory.settings = ann.memory.settings._replace(domains=off)
+    isolate(ann.memory)
     synced(ann, bob)
 
     assert list(bob.records()) == ["The contract ends in May"]
     assert ann.push() == 0
 
 
-def test_many_operations_are_merged_in_parts_without_a_difference(
+def test_operations_that_are_merged_in_parts_are_applied_and_counted_once(
     bob: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(inbox, "SOME", 2)
@@ -250,7 +228,7 @@ def test_an_encrypted_operation_waits_for_a_key_only_where_the_user_can_have_one
     assert list(bob.heads()) == ["mine"]
 
 
-def test_what_has_no_proof_is_not_the_users_own_preference_or_dismissal(
+def test_a_preference_or_dismissal_of_the_user_is_refused_without_a_proof(
     tmp_path: Path, bob: Home
 ) -> None:
     own = Home(tmp_path, "ann", bob.log, kind="user", key=True)
@@ -269,9 +247,8 @@ def test_what_has_no_proof_is_not_the_users_own_preference_or_dismissal(
 
 
 def test_the_clock_of_a_machine_goes_on_from_the_latest_own_statement_that_it_has_read(
-    tmp_path: Path, log: Log
+    desk: Home,
 ) -> None:
-    desk = Home(tmp_path, "ann", log, machine="desk", key=True)
     ahead = wire.reading_after("", 1 << 44, "laptop")
     said = observation("api", "is old")._replace(author="ann", proof="by ann", clock=ahead)
     desk.merge([said])
@@ -280,4 +257,4 @@ def test_the_clock_of_a_machine_goes_on_from_the_latest_own_statement_that_it_ha
     desk.say("Use UTC")
     desk.push()
 
-    assert ahead < log.operations[-1].clock < wire.reading_after("", (1 << 44) + 1, "laptop")
+    assert ahead < desk.log.operations[-1].clock < wire.reading_after("", (1 << 44) + 1, "laptop")

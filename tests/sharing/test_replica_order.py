@@ -2,24 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
-
 from memory_fabric.sharing.replica import others, outbox, space
-from memory_fabric.store import records
-from sharing.replicas import Home, Log
+from sharing.replicas import Home
 from store.support import USER, decision
-
-
-@pytest.fixture
-def ann(tmp_path: Path) -> Home:
-    return Home(tmp_path, "ann", Log())
-
-
-@pytest.fixture
-def bob(tmp_path: Path, ann: Home) -> Home:
-    return Home(tmp_path, "bob", ann.log)
 
 
 def test_a_record_forgotten_before_its_receipt_was_confirmed_does_not_come_back(
@@ -63,19 +48,14 @@ def test_the_query_for_replaced_records_of_others_uses_an_index(bob: Home) -> No
 
 
 def test_a_lost_withdrawal_is_sent_again_even_if_an_equal_earlier_one_exists(
-    tmp_path: Path, bob: Home
+    desk: Home, laptop: Home, bob: Home
 ) -> None:
-    desk, laptop = (
-        Home(tmp_path, "ann", bob.log, machine=name, key=True) for name in ("desk", "laptop")
-    )
     said = desk.say("Use UTC")
     for home in (desk, laptop, bob):
         home.sync()
     desk.memory.forget([said.id], USER)
     desk.push()
-    changed = records.as_object(said._replace(why="many zones"))
-    payload = {"record": changed, "seen_in": []}
-    laptop.memory.write("put_record", payload, USER, store="project")
+    laptop.reword(said, why="many zones")
     laptop.sync()
     laptop.memory.forget([said.id], USER)
     laptop.sync()
@@ -91,11 +71,8 @@ def test_a_lost_withdrawal_is_sent_again_even_if_an_equal_earlier_one_exists(
 
 
 def test_a_lost_withdrawal_is_sent_again_even_if_another_machine_sent_an_equal_one(
-    tmp_path: Path, bob: Home
+    desk: Home, laptop: Home, bob: Home
 ) -> None:
-    desk, laptop = (
-        Home(tmp_path, "ann", bob.log, machine=name, key=True) for name in ("desk", "laptop")
-    )
     said = desk.say("Use UTC")
     for home in (desk, laptop):
         home.sync()

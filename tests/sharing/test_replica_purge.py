@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
-
 from memory_fabric import ids
 from memory_fabric.models import Entity
 from memory_fabric.sharing.replica import inbox, outbox, space, wire
@@ -16,21 +12,6 @@ from sharing.replicas import Home, Log, synced
 from store.support import USER, create, entity
 
 WORDS = "the merger with Ostrava Glass"
-
-
-@pytest.fixture
-def log() -> Log:
-    return Log()
-
-
-@pytest.fixture
-def ann(tmp_path: Path, log: Log) -> Home:
-    return Home(tmp_path, "ann", log)
-
-
-@pytest.fixture
-def bob(tmp_path: Path, log: Log) -> Home:
-    return Home(tmp_path, "bob", log)
 
 
 def erased(home: Home, text: str) -> Purged:

@@ -1,46 +1,15 @@
-"""The tie of a database to a space, and what the user is asked or told about it."""
+"""The tie of a database to a space: its counts, conflicts and demands to erase."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 
-from memory_fabric.models import Record
 from memory_fabric.sharing.replica import heads, inbox, outbox, space, wire
 from memory_fabric.sharing.replica.wire import Position
-from memory_fabric.store import records
-from sharing.replicas import SPACE, Home, Log, synced
+from sharing.replicas import SPACE, Home, synced
 from store.support import USER, create, entity
 from team.statements import entity as entity_of
 from team.statements import record, relation
-
-
-@pytest.fixture
-def log() -> Log:
-    return Log()
-
-
-@pytest.fixture
-def ann(tmp_path: Path, log: Log) -> Home:
-    return Home(tmp_path, "ann", log)
-
-
-@pytest.fixture
-def desk(tmp_path: Path, log: Log) -> Home:
-    return Home(tmp_path, "ann", log, machine="desk", key=True)
-
-
-@pytest.fixture
-def laptop(tmp_path: Path, log: Log) -> Home:
-    return Home(tmp_path, "ann", log, machine="laptop", key=True)
-
-
-def reword(home: Home, said: Record, **fields: Any) -> None:
-    changed = {"record": records.as_object(said._replace(**fields)), "seen_in": []}
-    home.memory.write("put_record", changed, USER, store="project")
-    outbox.settle(home.memory, home.database)
 
 
 def test_a_database_is_tied_once_and_all_its_rows_become_due(ann: Home) -> None:
@@ -121,9 +90,9 @@ def test_conflicts_show_both_texts_until_the_user_states_one_again(
     first, second = desk.say("Use UTC"), desk.say("Use tabs")
     synced(desk, laptop)
     assert space.conflicts(desk.database) == []
-    reword(desk, first, what="Use UTC on the desk")
-    reword(laptop, first, what="Use UTC on the laptop")
-    reword(desk, second, what="Use tabs on the desk")
+    desk.reword(first, what="Use UTC on the desk")
+    laptop.reword(first, what="Use UTC on the laptop")
+    desk.reword(second, what="Use tabs on the desk")
     laptop.memory.forget([second.id], USER)
     outbox.settle(laptop.memory, laptop.database)
     desk.push()
@@ -144,7 +113,7 @@ def test_conflicts_show_both_texts_until_the_user_states_one_again(
     latest = max(head.made_at for head in desk.heads().values())
     assert found[0].at == latest
 
-    reword(desk, first, what="Use UTC everywhere")
+    desk.reword(first, what="Use UTC everywhere")
     synced(desk, laptop)
 
     assert [one.key for one in space.conflicts(laptop.database)] == [f"r:{second.id}"]

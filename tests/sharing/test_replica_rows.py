@@ -1,10 +1,9 @@
-"""Rows that statements of others and of other machines leave, and the form in which own rows go."""
+"""Rows from statements of others and of other machines, and the form in which own rows are sent."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,32 +12,11 @@ from memory_fabric.models import CONFIRMED, FOR_TEAM, OTHER_MACHINE, QUOTATION, 
 from memory_fabric.sharing.replica import own, space, wire
 from memory_fabric.sharing.replica.wire import TeamOperation
 from memory_fabric.store import records
-from sharing.replicas import Home, Log, synced
-from store.support import TOOL, create, decision, entity, relation
+from sharing.replicas import Home, synced
+from store.support import create, decision, entity
 from team.statements import AT, observation, record, withdrawal
 from team.statements import entity as entity_of
 from team.statements import relation as relation_of
-
-
-@pytest.fixture
-def log() -> Log:
-    return Log()
-
-
-@pytest.fixture
-def ann(tmp_path: Path, log: Log) -> Home:
-    return Home(tmp_path, "ann", log)
-
-
-@pytest.fixture
-def bob(tmp_path: Path, log: Log) -> Home:
-    return Home(tmp_path, "bob", log)
-
-
-@pytest.fixture
-def desk(tmp_path: Path, log: Log) -> Home:
-    """A machine with the key of its user."""
-    return Home(tmp_path, "ann", log, machine="desk", key=True)
 
 
 def by(author: str, said: TeamOperation, **fields: Any) -> TeamOperation:
@@ -55,8 +33,8 @@ def rows(home: Home, columns: str, table: str) -> list[tuple[Any, ...]]:
     return home.database.rows(f"SELECT {columns} FROM {table} ORDER BY 1")
 
 
-def evidence(home: Home) -> list[dict[str, Any]]:
-    return [dict(found.evidence) for found in home.memory.find_records("1")]
+def evidence(home: Home) -> list[tuple[str, dict[str, Any]]]:
+    return [(found.what, dict(found.evidence)) for found in home.memory.find_records("1")]
 
 
 @pytest.mark.parametrize(
@@ -121,8 +99,7 @@ def test_a_member_can_change_the_type_and_the_domain_of_what_the_member_stated(a
 
 def test_a_statement_of_others_does_not_change_an_equal_one_of_the_user(ann: Home) -> None:
     create(ann.memory, entity("api", "is old"), store="project")
-    edge = {"relations": [relation("api", "uses", "Redis")]}
-    ann.memory.write("create_relations", edge, TOOL, store="project")
+    ann.relate("api", "uses", "Redis")
     tables = ("entities", "observations", "relations")
     before = [rows(ann, "*", table) for table in tables]
 
@@ -136,11 +113,9 @@ def test_a_statement_of_others_does_not_change_an_equal_one_of_the_user(ann: Hom
 
 def test_leaving_a_space_keeps_the_entities_to_which_the_user_refers(ann: Home, bob: Home) -> None:
     create(ann.memory, entity("api", "is old"), entity("lone", "is far"), store="project")
-    edge = {"relations": [relation("api", "runs on", "lone")]}
-    ann.memory.write("create_relations", edge, TOOL, store="project")
+    ann.relate("api", "runs on", "lone")
     synced(ann, bob)
-    mine = {"relations": [relation("api", "needs", "Redis")]}
-    bob.memory.write("create_relations", mine, TOOL, store="project")
+    bob.relate("api", "needs", "Redis")
 
     space.end(bob.database, keep=False)
 
@@ -161,27 +136,23 @@ def test_a_confirmation_of_anothers_record_lasts_until_its_text_changes(ann: Hom
     kept = evidence(ann)
     ann.merge([by("bob", again._replace(base=(again.op_id,)), why="zones differ")])
 
-    assert kept == [{CONFIRMED: AT, QUOTATION: "use utc"}]
-    assert evidence(ann) == [{QUOTATION: "use utc"}]
+    assert kept == [("Use UTC", {CONFIRMED: AT, QUOTATION: "use utc"})]
+    assert evidence(ann) == [("Use UTC", {QUOTATION: "use utc"})]
 
 
 def test_a_rule_of_an_owner_counts_before_the_record_of_another_member(ann: Home) -> None:
     plain = by("bob", record("Push at will", when="git push"))
     rule = by("owen", plain._replace(clock="f" * 17 + "machine1"), what="Never push")
     ann.merge([plain, rule])
-    assert [(r.what, dict(r.evidence)) for r in ann.memory.find_records("1")] == [
-        ("Push at will", {})
-    ]
+    assert evidence(ann) == [("Push at will", {})]
 
     space.set_owners(ann.database, ["owen"], "billing")
-    by_owner = [(r.what, dict(r.evidence)) for r in ann.memory.find_records("1")]
+    by_owner = evidence(ann)
     space.end(ann.database, keep=True)
 
     assert by_owner == [("Never push", {WHEN: "git push", FOR_TEAM: True})]
-    # Who leaves is not asked before calls any more.
-    assert [(r.what, dict(r.evidence)) for r in ann.memory.find_records("1")] == [
-        ("Never push", {})
-    ]
+    # A user who has left is not asked before commands any more.
+    assert evidence(ann) == [("Never push", {})]
 
 
 @pytest.mark.parametrize(
@@ -237,7 +208,7 @@ def test_an_alias_removed_on_another_machine_is_removed_here(desk: Home) -> None
     ]
 
 
-def test_what_another_machine_withdraws_takes_only_unused_entities_with_it(desk: Home) -> None:
+def test_a_withdrawal_by_another_machine_removes_only_unused_entities(desk: Home) -> None:
     by_hand = {"trust": "tool", "source": "cli"}
     said = [proved(observation("api", text), own=by_hand) for text in ("is old", "is new")]
     said += [proved(relation_of("api", "uses", "Redis")), proved(entity_of("Kafka"))]
@@ -305,12 +276,6 @@ def test_a_quotation_is_sent_if_it_was_released_and_a_condition_if_it_is_for_the
     assert (QUOTATION in whole, value.get("words"), value.get("when")) == tuple(sent)
     assert whole[WHEN] == "deploy" and "secret plans" not in json.dumps(value)
     assert set(kept) <= set(whole)
-
-
-def test_a_tombstone_is_found_by_the_key_of_what_was_forgotten() -> None:
-    found = [own.tombstone_of(key) for key in ("r:1", "e:2", "o:3", "l:4")]
-
-    assert found == ["1", "entity:2", "observation:3", "4"]
 
 
 def test_a_deleted_row_has_a_key_in_the_log_only_if_it_was_sent_as_it_was(ann: Home) -> None:

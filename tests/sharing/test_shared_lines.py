@@ -1,9 +1,8 @@
-"""Lines of a shared journal: which are published, taken back, and read as records of others."""
+"""Lines of a shared journal as they are published, taken back, and read as records of others."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,25 +11,18 @@ import pytest
 from memory_fabric.models import QUOTATION, RELEASED
 from memory_fabric.sharing.git import location, shared_journal, switch
 from memory_fabric.store.memory import Memory
+from sharing.journals import isolate, line, track, write
 from store.support import USER, World, database, decision
 
 Line = dict[str, Any]
 QUOTED: Line = {"evidence": {QUOTATION: "carla said so"}}
 
 
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return World(tmp_path.resolve())
-
-
-@pytest.fixture
-def memory(world: World) -> Iterator[Memory]:
-    """The memory of a user who shares the records of the project."""
-    memory = world.memory()
+@pytest.fixture(autouse=True)
+def sharing(memory: Memory) -> None:
+    """Share the records of the project."""
     assert memory.project is not None
     switch.turn(memory.settings.home, memory.project.id, True)
-    yield memory
-    memory.close()
 
 
 @pytest.fixture
@@ -45,39 +37,20 @@ def waiting(memory: Memory) -> Path:
     return Path(location.private_folder(memory, memory.project)) / "decisions.jsonl"
 
 
-def line(number: int, what: str = "Use UTC", **fields: Any) -> Line:
-    id_ = f"01980000-0000-7000-8000-{number:012x}"
-    return {"id": id_, "type": "decision", "what": what, "author": "bob", **fields}
-
-
 def forgotten(said: Line) -> Line:
     return {"id": said["id"], "forgotten": True}
-
-
-def put(path: Path, lines: Sequence[Mapping[str, Any]]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(one) + "\n" for one in lines), "utf-8")
 
 
 def lines_of(path: Path) -> list[Line]:
     return [json.loads(text) for text in path.read_text("utf-8").splitlines()]
 
 
-def isolate(memory: Memory, domain: str) -> None:
-    domains = memory.settings.domains._replace(isolated=frozenset((domain,)))
-    memory.settings = memory.settings._replace(domains=domains)
-
-
-def track(world: World) -> None:
-    (world.project / ".git" / "index").write_bytes(b"DIRC .claude/memory/decisions.jsonl")
-
-
 def test_lines_that_wait_in_home_are_moved_once_to_the_shared_journal(
     memory: Memory, shared: Path, waiting: Path
 ) -> None:
-    known, gone, new, brief = (line(n, f"Rule {n}") for n in range(4))
-    put(shared, [known, gone])
-    put(waiting, [known, new, gone, forgotten(gone), brief, forgotten(brief)])
+    known, gone, new, brief = (line(n) for n in range(4))
+    write(shared, known, gone)
+    write(waiting, known, new, gone, forgotten(gone), brief, forgotten(brief))
 
     assert shared_journal.count_waiting(memory) == 6
     assert shared_journal.publish(memory) == 2
@@ -92,7 +65,7 @@ def test_lines_wait_in_home_during_a_conflict_and_without_sharing(
     world: World, memory: Memory, shared: Path, waiting: Path
 ) -> None:
     assert shared_journal.publish(memory) == 0  # nothing waits
-    put(waiting, [line(1)])
+    write(waiting, line(1))
     shared.parent.mkdir(parents=True)
     shared.write_text("<<<<<<< HEAD\n")
     assert shared_journal.publish(memory) == 0
@@ -111,7 +84,7 @@ def test_lines_of_isolated_domains_stay_in_home(
 ) -> None:
     isolate(memory, "legal")
     apart, public = line(1, domain="legal"), line(2, domain="general")
-    put(waiting, [apart, public])
+    write(waiting, apart, public)
 
     assert shared_journal.count_waiting(memory) == 1
     assert shared_journal.publish(memory) == 1
@@ -126,7 +99,7 @@ def test_quotations_are_published_only_if_the_user_shares_them(
     memory: Memory, shared: Path, waiting: Path, *, share_words: bool
 ) -> None:
     memory.settings = memory.settings._replace(share_words=share_words)
-    put(waiting, [line(1, **QUOTED)])
+    write(waiting, line(1, **QUOTED))
 
     assert shared_journal.publish(memory) == 1
 
@@ -141,7 +114,7 @@ def test_private_content_leaves_a_journal_that_git_does_not_track_yet(
     quoted, gone = line(3, **QUOTED), line(4)
     before = [kept, apart, gone, quoted, forgotten(gone)]
 
-    put(shared, before)
+    write(shared, *before)
     track(world)
     assert shared_journal.remove_private(memory) == 0 and lines_of(shared) == before
     (world.project / ".git" / "index").unlink()
@@ -156,7 +129,7 @@ def test_private_content_leaves_a_journal_that_git_does_not_track_yet(
 
 def test_a_journal_with_unreadable_lines_is_not_rewritten(memory: Memory, shared: Path) -> None:
     assert shared_journal.remove_private(memory) == 0  # there is none
-    put(shared, [line(1), forgotten(line(1))])
+    write(shared, line(1), forgotten(line(1)))
     text = shared.read_text() + "<<<<<<< HEAD\n"
     shared.write_text(text)
 
@@ -179,9 +152,9 @@ def test_only_the_users_own_quotations_that_are_not_released_are_taken_back(
     released, own, plain = (line(0) | {"id": record.id} for record in said if record is not None)
     own |= {"evidence": {**QUOTED["evidence"], RELEASED: True, "when": "git push"}}
     released |= QUOTED
-    theirs = line(1, **QUOTED)
+    theirs = line(1, author="bob", **QUOTED)
     before = [own, released, plain, theirs]
-    put(shared, before)
+    write(shared, *before)
 
     memory.settings = memory.settings._replace(share_words=True)
     assert shared_journal.take_back_words(memory) == 0 and lines_of(shared) == before
@@ -196,7 +169,7 @@ def test_only_the_users_own_quotations_that_are_not_released_are_taken_back(
 def test_the_newest_records_of_others_are_read_first_and_the_rest_by_later_calls(
     memory: Memory, shared: Path
 ) -> None:
-    put(shared, [line(n, f"Rule {n}") for n in range(5)])
+    write(shared, *(line(n, author="bob") for n in range(5)))
 
     taken = [shared_journal.import_new(memory, most=2)]
     first = {record.what for record in memory.find_records("1")}
@@ -209,7 +182,7 @@ def test_the_newest_records_of_others_are_read_first_and_the_rest_by_later_calls
 def test_records_of_others_are_not_read_without_sharing_or_while_writing_is_off(
     memory: Memory, shared: Path
 ) -> None:
-    put(shared, [line(1)])
+    write(shared, line(1, author="bob"))
     assert memory.project is not None
 
     memory.settings = memory.settings._replace(writes=False)
@@ -230,7 +203,7 @@ def test_records_of_others_are_counted_by_author_and_dropped_together(
 ) -> None:
     assert shared_journal.count(memory) == {} and shared_journal.of_project(memory) is None
     authors = ("dan", "cho", "bob", "bob", "")
-    put(shared, [line(n, f"Rule {n}", author=name) for n, name in enumerate(authors)])
+    write(shared, *(line(n, author=name) for n, name in enumerate(authors)))
     with shared.open("a") as stream:
         stream.write("half a li\n")
 

@@ -1,4 +1,4 @@
-"""Operations as they are written and read: keys, clocks, limits, and what is left of a value."""
+"""Operations as they are written and read: keys, clocks, limits, and the accepted fields."""
 
 from __future__ import annotations
 
