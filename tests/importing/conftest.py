@@ -1,4 +1,4 @@
-"""A project for the readers of other programs' memories."""
+"""A project and a machine for the tests of imports."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from importing.past import Machine
 from memory_fabric.importing.items import Here
 
 
@@ -15,3 +16,9 @@ def here(tmp_path: Path) -> Here:
     (tmp_path / "shop").mkdir()
     home = tmp_path / "home"
     return Here("shop", (str(tmp_path / "shop"),), str(home), str(home / ".claude"))
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    """A user's machine without sessions."""
+    return Machine(tmp_path)

@@ -140,12 +140,12 @@ scope: anything
 
 
 def read(path: Path, here: Here) -> Reading:
-    """What the reader for this path reads."""
+    """Read a path with the reader that recognises it."""
     source, real = recognise(str(path))
     assert source is not None
     return source.read(real, here)
 
 
 def left(reading: Reading) -> dict[str, int]:
-    """The numbers of what was left out, by reason."""
+    """The numbers of omitted statements by reason."""
     return {one.reason: one.number for one in reading.left}

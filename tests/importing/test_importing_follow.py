@@ -360,8 +360,7 @@ def test_rules_from_an_updated_file_are_dated_now_and_stated_by_an_import(memory
     assert (added.trust, added.source, added.scope) == ("tool", "import", "team")
     assert (added.evidence["instructions"], added.evidence["line"]) == ("CLAUDE.md", 6)
     made = [c for c in changes.read_all(memory, "1", ()) if "Ask before" in str(c.payload)]
-    (batch,) = {c.payload["batch"] for c in made}
-    assert batch.startswith("follow-")
+    assert made and all(c.payload["batch"].startswith("follow-") for c in made)
 
 
 def test_a_rule_that_another_followed_file_states_stays_open(memory: Memory) -> None:
@@ -389,30 +388,3 @@ def test_a_rule_that_the_user_stated_is_adopted_and_never_closed_by_a_file(memor
 
     assert added == closed == instructions.Followings()
     assert current(memory)["Ask before you delete"].trust == "user"
-
-
-def test_a_forgotten_rule_is_not_added_again_if_its_line_is_moved(memory: Memory) -> None:
-    gone = current(memory)["Deploy on Mondays"]
-    memory.forget([gone.id], USER)
-    write(memory, "- Deploy on Mondays\n- Use tabs, not spaces\n")
-
-    done = instructions.update(memory, ["CLAUDE.md"])
-
-    assert done == instructions.Followings(new=0, closed=1)
-    assert set(current(memory)) == {"Use tabs, not spaces"}
-
-
-def test_a_file_over_the_limit_is_skipped_until_the_last_try_reports_it(memory: Memory) -> None:
-    write(memory, RULES + "- " + "x" * 3000 + "\n")
-
-    first = instructions.update(memory, ["CLAUDE.md"], 2048)
-    silent = log.take(memory.settings.home)
-    again = dict(instruction_files.changed(memory))
-    last = instructions.update(memory, ["CLAUDE.md"], 2048, is_last=True)
-
-    assert first == last == instructions.Followings()
-    assert silent == [] and again
-    (told,) = log.take(memory.settings.home)
-    assert "CLAUDE.md and the files that it imports have more than 2 KB" in told
-    assert instruction_files.changed(memory) == {}
-    assert len(current(memory)) == 3

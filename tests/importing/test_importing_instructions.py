@@ -104,21 +104,17 @@ def test_cursor_rule_files_are_imported_as_instructions(tmp_path: Path, here: He
         ("Run tests, e.g. on push.", "constraint", "Run tests, e.g. on push."),
         ("We must test.", "constraint", "We must test."),
         ("- `src/` – the server", "note", "`src/` – the server"),
-        ("- **`x`**: the x", "note", "`x`: the x"),
-        ("- `src`", "note", "`src`"),
+        ("- **`x`**: the x", "note", "`x`: the x"), ("- `src`", "note", "`src`"),
         ("- `src` is nice", "constraint", "`src` is nice"),
         ("- [link](x) to text", "note", "link to text"),
-        ("- I prefer tabs", "preference", "I prefer tabs"),
-        ("- Short", "constraint", "Short"),
+        ("- I prefer tabs", "preference", "I prefer tabs"), ("- Short", "constraint", "Short"),
         ("- Look at @docs/a.md for each style", "", instructions.POINTERS),
         ("- See @a/b for each new page style", "constraint", "See @a/b for each new page style"),
-        ("The shop sells boats.", "", instructions.PROSE),
-        ("Use it?", "", instructions.PROSE),
+        ("The shop sells boats.", "", instructions.PROSE), ("Use it?", "", instructions.PROSE),
         ("See @docs/a.md", "", instructions.POINTERS),
-        ("- See all of @docs/a.md first", "", instructions.POINTERS),
-        ("- 123 / 4", "", ""),
+        ("- See all of @docs/a.md first", "", instructions.POINTERS), ("- 123 / 4", "", ""),
     ],
-)
+)  # fmt: skip
 def test_each_line_of_an_instruction_file_is_a_rule_a_note_or_left_out(
     line: str, kind: str, text: str
 ) -> None:

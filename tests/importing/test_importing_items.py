@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.config import read_settings
-from memory_fabric.errors import BadInput
 from memory_fabric.importing import items, run, runs
 from memory_fabric.importing.items import Here, Item, Left, LeftOut, Text
 from memory_fabric.importing.sources import Source
@@ -20,9 +19,8 @@ NOW = "2026-01-02T03:04:05.678Z"
 
 
 def opened(folder: Path, project: str = "shop") -> Memory:
-    """The memory of a project, or of a shell outside any project."""
-    if project:
-        (folder / project / ".git").mkdir(parents=True, exist_ok=True)
+    """The memory in a folder of the project `shop`, or in a shell outside any project."""
+    (folder / "shop" / ".git").mkdir(parents=True, exist_ok=True)
     settings = read_settings({"HOME": str(folder / "home"), "USER": "ann"}, {})
     return Memory.open(settings._replace(project_dir=str(folder / project) if project else ""))
 
@@ -63,7 +61,7 @@ def test_omitted_statements_are_counted_by_reason_with_at_most_three_short_examp
     )
 
 
-def test_a_source_may_name_a_project_in_any_case_by_its_folder_or_with_a_worktree(
+def test_a_source_may_name_a_project_by_its_name_in_any_case_its_folder_or_a_worktree(
     tmp_path: Path,
 ) -> None:
     here = Here("Shop", (str(tmp_path / "boats"),))
@@ -71,13 +69,7 @@ def test_a_source_may_name_a_project_in_any_case_by_its_folder_or_with_a_worktre
     assert all(map(here.is_stated, ("shop", "SHOP", "Boats", "shop/one", "boats/two/three")))
     assert not any(map(here.is_stated, ("", "blog", "one/shop", "shops")))
     assert not Here().is_stated("shop")
-
-
-def test_a_deleted_folder_is_stated_only_if_it_is_the_folder_of_the_project(
-    tmp_path: Path,
-) -> None:
     gone = str(tmp_path / "gone")
-
     assert Here("", (gone,)).is_stated(gone)
     assert not Here("", (gone,)).is_stated(os.path.join(gone, "src"))
 
@@ -89,10 +81,7 @@ def test_the_folders_of_a_project_are_listed_once_and_the_one_of_the_shell_last(
     root, inside = str(tmp_path / "shop"), str(tmp_path / "shop" / "src")
     found = {}
     for folder in ("shop", "shop/src", ""):
-        memory = opened(tmp_path, "")
-        if folder:
-            (tmp_path / "shop" / ".git").mkdir(exist_ok=True)
-            memory = Memory.open(memory.settings._replace(project_dir=str(tmp_path / folder)))
+        memory = opened(tmp_path, folder)
         found[folder] = items.here_of(memory, "/codex")
         memory.close()
 
@@ -197,34 +186,16 @@ def test_an_imported_text_is_stored_up_to_the_maximum_length(memory: Memory) -> 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", items.EMPTY),
-        (" \n", items.EMPTY),
-        ("[private]", items.EMPTY),
+        ("", items.EMPTY), (" \n", items.EMPTY), ("[private]", items.EMPTY),
         ("<system-reminder>Use tabs</system-reminder>", items.NOISE),
         ("Caveat: The messages below were generated", items.NOISE),
-        ("src/api/main.py docs/", items.NOISE),
-        ("a 1 - b2", items.NOISE),
-        ("...", items.NOISE),
-        ("[redacted: token]", items.SECRET),
-        ("表", ""),
-        ("é", ""),
-        ("ok", ""),
-        ("src/api uses tabs", ""),
-        ("The key [redacted: token] opens the gate", ""),
+        ("src/api/main.py docs/", items.NOISE), ("a 1 - b2", items.NOISE), ("...", items.NOISE),
+        ("[redacted: token]", items.SECRET), ("表", ""), ("é", ""), ("ok", ""),
+        ("src/api uses tabs", ""), ("The key [redacted: token] opens the gate", ""),
     ],
-)
+)  # fmt: skip
 def test_machine_text_paths_and_secrets_are_not_worth_importing(text: str, reason: str) -> None:
     assert items.worthless(Record("note", text)) == reason
-
-
-def test_the_provenance_of_an_import_is_a_tool_in_the_folders_domain(memory: Memory) -> None:
-    assert items.provenance(memory) == Provenance("import", trust="tool", domain="general")
-    assert items.provenance(memory, "legal").domain == "legal"
-
-
-def test_the_error_for_an_unreadable_source_says_that_nothing_was_imported() -> None:
-    assert items.unusable("x is torn.", "Copy it.").remedy == "Copy it. Nothing was imported."
-    assert items.unusable("x is torn.", "").remedy == "Nothing was imported."
 
 
 def test_the_files_of_a_folder_are_read_in_order_without_hidden_and_foreign_ones(
@@ -355,64 +326,6 @@ def test_an_import_of_nothing_new_is_not_listed_as_a_run(memory: Memory) -> None
         {"records": 0, "relations": 0, "batch": "import-1"}
     ]
     assert runs.load(memory.settings.home, run.FILE) == []
-
-
-def test_runs_are_replaced_by_batch_and_the_oldest_are_dropped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    home = str(tmp_path / "home")
-    monkeypatch.setattr(runs, "MAX_KEPT", 2)
-    begun = runs.begin(home)
-    assert (begun.state, begun.folders, runs.begin(home)) == ("open", {}, begun)
-    assert runs.unfinished(home) == begun and runs.last(home) == begun
-    done = begun._replace(state="done", finished=("a",))
-    runs.save(home, done)
-    assert runs.unfinished(home) is None and runs.load(home) == [done]
-    second = runs.begin(home)
-    runs.save(home, second._replace(state="undone"))
-    assert second.batch != begun.batch
-    assert runs.last(home) == done
-
-    runs.save(home, done._replace(folders={"a": "b"}))
-    runs.save(home, done._replace(batch="third"))
-
-    assert [run.batch for run in runs.load(home)] == [begun.batch, "third"]
-    assert runs.load(home, "import.json") == [] and runs.last(home, "import.json") is None
-
-
-def test_damaged_entries_of_the_run_log_are_skipped(tmp_path: Path) -> None:
-    row = '{"batch": "b", "at": "", "state": "done", "folders": {"a": "b"}, "finished": ["c"]}'
-    log = tmp_path / "learn.json"
-    log.write_text(f'{{"runs": [3, {{}}, {{"folders": []}}, {row}], "moved": 7}}')
-
-    assert runs.load(str(tmp_path)) == [runs.Run("b", "", {"a": "b"}, ("c",), "done")]
-    assert runs.moved(str(tmp_path)) == {}
-    log.write_text('{"runs": {"a": 1}}')
-    assert runs.load(str(tmp_path)) == []
-
-
-def test_moved_folders_are_added_to_those_that_are_known_and_kept_beside_the_runs(
-    tmp_path: Path,
-) -> None:
-    home = str(tmp_path / "home")
-    runs.note_moved(home, {})
-    assert not os.path.exists(home)
-    begun = runs.begin(home)
-
-    runs.note_moved(home, {"/a": "/b"})
-    runs.note_moved(home, {"/c": "/d", "/a": "/e"})
-    runs.save(home, begun)
-
-    assert runs.moved(home) == {"/a": "/e", "/c": "/d"}
-    assert runs.load(home) == [begun]
-
-
-def test_only_one_run_of_learn_is_allowed_at_a_time(tmp_path: Path) -> None:
-    home = str(tmp_path)
-    with runs.alone(home), pytest.raises(BadInput, match="is running"), runs.alone(home):
-        pass
-    with runs.alone(home):
-        pass
 
 
 def test_a_plan_lists_each_name_that_the_source_gives_this_project_once(memory: Memory) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,66 +13,24 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from drawn import built
-from memory_fabric.config import read_settings
+from importing.pages import USER, brought, content, edit, exported, opened, put, texts_of
 from memory_fabric.errors import BadInput
 from memory_fabric.importing import page, page_restore
 from memory_fabric.importing.page import Item
-from memory_fabric.models import HAS_OTHERS, RECORD_TYPES, Entity, Provenance, Record, Relation
+from memory_fabric.models import HAS_OTHERS, RECORD_TYPES, Entity, Record, Relation
 from memory_fabric.store import records
 from memory_fabric.store.history import changes, undo
 from memory_fabric.store.memory import Memory
 from thorough import examples
 
-USER = Provenance("cli", trust="user", author="ann", at="2026-01-02T03:04:05.678Z")
 # What memories are made of: lines, Markdown, comments, entities of HTML, other scripts.
 PIECES = [
-    "Use tabs",
-    "\n",
-    "\n\n",
-    " ",
-    "  ",
-    "- ",
-    "* ",
-    "# ",
-    "1. ",
-    "1\\. ",
-    "\\",
-    "```",
-    "> ",
-    "|",
-    "*Why:* ",
-    "<!-- x -->",
-    "-->",
-    "&lt;",
-    "&amp;#32;",
-    "&",
-    "<",
-    ">",
-    "**bold**",
-    "`code`",
-    "_",
-    "[a](b)",
-    "[[Link]]",
-    "測試中文",
-    "カナ",
-    "한글",
-    "é",
-    "🍵",
-    "\t",
-    "\r",
-    "\u2028",
-    "…",
-    "---",
-    "===",
-    "*2026-01-02 · ann* <!-- id -->",
-    "## Rules",
-    "o1",
-    "because",
-    "~",
-    "+ x",
-    "12) ",
-    ".",
-]
+    "Use tabs", "\n", "\n\n", " ", "  ", "- ", "* ", "# ", "1. ", "1\\. ", "\\", "```", "> ",
+    "|", "*Why:* ", "<!-- x -->", "-->", "&lt;", "&amp;#32;", "&", "<", ">", "**bold**",
+    "`code`", "_", "[a](b)", "[[Link]]", "測試中文", "カナ", "한글", "é", "🍵", "\t", "\r",
+    "\u2028", "…", "---", "===", "*2026-01-02 · ann* <!-- id -->", "## Rules", "o1", "because", "~",
+    "+ x", "12) ", ".",
+]  # fmt: skip
 texts = st.lists(st.sampled_from(PIECES) | st.text(max_size=6), min_size=1, max_size=8).map(
     lambda parts: "".join(parts).encode("utf-8", "ignore").decode().replace("\0", "")
 )
@@ -97,60 +55,6 @@ made = built(
     category=st.just("") | texts,
     evidence=st.dictionaries(st.sampled_from(["when", "quotation"]), filled, max_size=2),
 )
-
-
-def opened(folder: Path, home: str = "home") -> Memory:
-    """The memory of the project in this folder, in one of its homes."""
-    (folder / "shop" / ".git").mkdir(parents=True, exist_ok=True)
-    stated = read_settings({"HOME": str(folder / home), "USER": "ann"}, {})
-    return Memory.open(stated._replace(project_dir=str(folder / "shop")))
-
-
-def content(memory: Memory) -> dict[str, Any]:
-    """Everything that a page holds, without numbers of rows."""
-    found: dict[str, Any] = {}
-    for database in memory.databases():
-        c = database.connection
-        kept = [(records.as_object(r), seen) for r, seen in records.find(c, "1", (), -1)]
-        found[database.kind] = {
-            "records": sorted(kept, key=lambda pair: str(pair[0]["id"])),
-            "entities": sorted(
-                c.execute("SELECT name, key, type, domain, record, created_at FROM entities")
-            ),
-            "aliases": sorted(c.execute("SELECT key, alias FROM aliases")),
-            "observations": sorted(
-                c.execute(
-                    "SELECT e.name, o.text, o.record, o.trust, o.source, o.domain, o.created_at "
-                    "FROM observations AS o JOIN entities AS e ON e.id = o.entity"
-                )
-            ),
-            "relations": sorted(
-                c.execute(
-                    "SELECT s.name, r.type, t.name, r.record, r.domain, r.created_at "
-                    "FROM relations AS r JOIN entities AS s ON s.id = r.source "
-                    "JOIN entities AS t ON t.id = r.target"
-                )
-            ),
-        }
-    return {kind: one for kind, one in found.items() if any(one.values())}
-
-
-def exported(memory: Memory, folder: Path) -> list[Path]:
-    """The pages of a memory, in a folder."""
-    paths = []
-    with page.pages(memory) as written:
-        for one in written:
-            path = folder / f"{one.name}.md"
-            path.write_bytes("".join(one.parts).encode())
-            paths.append(path)
-    return paths
-
-
-def brought(memory: Memory, path: Path, *, mine: bool = False) -> page_restore.Restoring:
-    """Import a page."""
-    found = page_restore.plan(memory, str(path), mine=mine)
-    page_restore.store(memory, found, "import-page")
-    return found
 
 
 # Without shrinking: each example writes two memories.
@@ -213,18 +117,6 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
     found.write("create_entities", {"entities": [entity]}, USER)
     yield found
     found.close()
-
-
-def edit(path: Path, change: Callable[[str], str]) -> None:
-    """Change a page as a person does."""
-    text = path.read_text("utf-8")
-    assert change(text) != text
-    path.write_text(change(text), "utf-8")
-
-
-def texts_of(memory: Memory) -> set[str]:
-    """The texts of all records."""
-    return {record.what for record in memory.find_records("1", (), 100)}
 
 
 def test_an_exported_page_shows_memories_as_readable_markdown(
@@ -446,97 +338,6 @@ def test_changes_made_while_a_page_is_written_do_not_appear_in_the_page(
     other.close()
 
 
-HAND_MADE = """of shop -->
-# Memories
-- out
-text
-## Rules
-
-- One
-  more
-
-    deep
-  *Why:* because
-  so
-  *2026* <!-- id1 -->
-- Two
-
--
-  <!-- id2 -->
-* star
-  - Inner
-    *Why:*
-    x
-    <!-- o3 -->
-- Three
-## Notes
-- Four
-outside
-- Five
-  <!--  -->
-# End
-- Six
-"""
-
-
-def test_items_of_a_page_edited_by_hand_end_where_a_reader_sees_their_end() -> None:
-    data = '\n{"a": 1}\nnope\n\n{"signature": "s"}\n-->\n{"b": 2}\n'
-
-    found = page.read("\ufeff" + page.MARK + HAND_MADE + page.DATA + data)
-
-    assert found.items == (
-        Item("", "out"),
-        Item("Rules", "One\nmore\n\n  deep", "because\nso", "id1"),
-        Item("Rules", "Two"),
-        Item("Rules", "", "", "id2"),
-        Item("Rules", "Inner", "\nx", "o3"),
-        Item("Rules", "Three"),
-        Item("Notes", "Four"),
-        Item("Notes", "Five\n<!--  -->"),
-        Item("Notes", "Six"),
-    )
-    assert (found.head, found.data) == ("of shop", ({"a": 1},))
-    assert (found.signature, found.torn) == ("s", 1)
-
-
-def test_only_the_last_comment_with_data_of_a_page_is_read() -> None:
-    text = f'{page.MARK}of x -->\n{page.DATA}\n- One\n{page.DATA}\n{{"a": 1}}\n-->\n'
-
-    found = page.read(text)
-
-    assert (found.items, found.data) == ((Item("", "One"),), ({"a": 1},))
-    assert page.read("").items == () and page.read("").data == ()
-
-
-def test_a_page_is_escaped_so_that_names_cannot_end_its_comments_or_lines() -> None:
-    assert page.page_name("a-->b") == "a- ->b"
-    assert page.inline("<b> & *x*\ny\r") == "&lt;b> &amp; &#42;x&#42; y&#13;"
-    assert page.item_lines("- a\n\n 2. b \n3. c", "# d", "<e>", "1a", "  ") == [
-        "  - \\- a",
-        "",
-        "    &#32;2. b&#32;",
-        "    3\\. c",
-        "    *Why:* \\# d",
-        "    *&lt;e>* <!-- 1a -->",
-    ]
-    assert page.item_lines("a", "", "", "o1") == ["- a", "  <!-- o1 -->"]
-
-
-@pytest.mark.parametrize(("number", "parts"), [(0, 1), (2499, 1), (2500, 2)])
-def test_the_number_of_parts_of_a_page_is_estimated_from_its_items(number: int, parts: int) -> None:
-    counts = [(number, 0, 0, 0), (0, number, 0, 0), (0, 0, number, 0), (0, 0, 0, number)]
-
-    assert {page.Written("x", iter(()), *count).about_parts for count in counts} == {parts}
-
-
-def put(memory: Memory, what: str, at: str, **fields: Any) -> None:
-    """Store a record as it is."""
-    plain = Record("note", what, id=f"{len(what):032x}", trust="user", source="cli")
-    record = plain._replace(created_at=at, valid_from=at, **fields)
-    payload = {"record": records.as_object(record), "seen_in": []}
-    memory.write("put_record", payload, USER)
-
-
 def test_a_page_lists_current_records_before_closed_ones_with_author_and_state(
     memory: Memory, tmp_path: Path
 ) -> None:
@@ -584,47 +385,23 @@ def test_a_page_lists_current_records_before_closed_ones_with_author_and_state(
     assert decisions == ["- We use Postgres", "- We use MySQL"]
 
 
-def test_importing_an_unchanged_page_counts_its_records_as_known(
-    memory: Memory, tmp_path: Path
-) -> None:
-    (path, *_) = exported(memory, tmp_path)
-    whole = content(memory)
-
-    found = brought(memory, path)
-
-    assert [(left.reason, left.number) for left in found.left] == [("in memory already", 3)]
-    assert (found.is_own, found.store, found.name) == (True, "project", "shop")
-    assert (found.records, found.removed, found.had_trust) == ((), (), 0)
-    assert content(memory) == whole
-    assert changes.of_batch(memory, "import-page") == []
-
-
-def test_a_page_of_this_home_restores_deleted_memories_with_their_trust_and_sessions(
+def test_a_page_of_this_home_restores_only_what_was_deleted_with_its_trust(
     memory: Memory, tmp_path: Path
 ) -> None:
     (path, *_) = exported(memory, tmp_path)
     whole = content(memory)
     ids = [record.id for record in memory.find_records("1", (), 10)]
+
+    unchanged = brought(memory, path)
     memory.write("forget", {"ids": ids, "bury": False}, USER)
     memory.write("delete_entities", {"entityNames": ["api"]}, USER)
-
     found = brought(memory, path)
 
+    assert [(left.reason, left.number) for left in unchanged.left] == [("in memory already", 3)]
+    assert (unchanged.is_own, unchanged.store, unchanged.name) == (True, "project", "shop")
+    assert (unchanged.restored, unchanged.removed, unchanged.had_trust) == (0, (), 0)
     assert (found.restored, found.edited, found.had_trust, found.left) == (3, 0, 0, ())
     assert content(memory) == whole
-
-
-def test_only_a_file_that_begins_with_the_mark_is_a_page(tmp_path: Path) -> None:
-    texts = {"a.md": page.MARK, "b.md": "\ufeff" + page.MARK, "c.md": " " + page.MARK, "d.md": ""}
-    for name, text in texts.items():
-        (tmp_path / name).write_text(text, "utf-8")
-
-    assert [name for name in texts if page_restore.is_page(str(tmp_path / name))] == [
-        "a.md",
-        "b.md",
-    ]
-    assert not page_restore.is_page(str(tmp_path))
-    assert not page_restore.is_page(str(tmp_path / "none.md"))
 
 
 @pytest.mark.parametrize(

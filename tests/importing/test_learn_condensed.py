@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from importing.past import Machine, call, fixed, result
 from memory_fabric.importing import learn
 from memory_fabric.importing.learn import CHARS_PER_TOKEN, Condensed, condense
@@ -13,11 +11,6 @@ from memory_fabric.models import Provenance, Record
 from memory_fabric.store.memory import Memory
 
 SEMICOLONS = "The invoice export writes CSV with semicolons now, as Excel in Germany needs them."
-
-
-@pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    return Machine(tmp_path)
 
 
 def condensed(machine: Machine, place: Path, budget: int = 8000, before: str = "") -> Condensed:

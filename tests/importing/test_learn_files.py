@@ -1,27 +1,22 @@
-"""Transcripts that are no plain files, that change while they are read, and that are deleted."""
+"""Transcripts of several memories, links and pipes, and files that change while they are read."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from importing.past import Machine, rest
 from memory_fabric.health import work
-from memory_fabric.importing import past_sessions, runs
+from memory_fabric.importing import learn, past_sessions, runs
 from memory_fabric.importing.learn import Reading
 
 ASKED = "Please add an index to the orders table of the shop."
 DONE = "The orders table has an index now."
+HABIT = "I always start the dev server myself, never start it for me."
 # More than one step reads, and a line that is longer than any that is read.
 LONG, TOO_LONG = "word " * 4000, 9 << 20
-
-
-@pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    return Machine(tmp_path)
 
 
 def read_with(machine: Machine, meanwhile: Callable[[], object]) -> Reading:
@@ -119,3 +114,33 @@ def test_a_session_stays_in_memory_after_the_client_deletes_it(machine: Machine)
     assert told.startswith("memory has all 1 session of Claude Code since ")
     machine.learn()
     assert machine.learned() == before
+
+
+def test_learn_reports_how_many_bytes_it_has_read_of_all(machine: Machine) -> None:
+    shop, atlas = machine.project("shop"), machine.project("atlas")
+    paths = [
+        machine.session(shop, ASKED, DONE, days_ago=4),
+        machine.session(atlas, ASKED, DONE, days_ago=3),
+    ]
+    sizes = [path.stat().st_size for path in paths]
+    told: list[tuple[int, int]] = []
+    run = runs.begin(machine.settings.home)
+    reading = Reading(machine.settings, run, lambda done, of: told.append((done, of)))
+
+    reading.read(machine.found())
+
+    assert told == [(sizes[0], sum(sizes)), (sum(sizes), sum(sizes))]
+
+
+def test_more_memories_than_may_be_open_are_read_in_one_run(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(learn, "MAX_OPEN", 1)
+    shop, atlas = machine.project("shop"), machine.project("atlas")
+    for days_ago, place in ((9, shop), (8, atlas), (7, shop), (6, atlas)):
+        machine.session(place, f"Fix the header. {HABIT}", "Done.", days_ago=days_ago)
+
+    done = machine.learn()
+
+    found = [(one.name, one.sessions, one.turns, one.candidates) for one in done.projects]
+    assert found == [("shop", 2, 4, 1), ("atlas", 2, 4, 1)]

@@ -22,7 +22,6 @@ from memory_fabric.config import Settings
 from memory_fabric.domain_config import DomainConfig
 from memory_fabric.hooks import dispatcher
 from memory_fabric.importing import learn, past_sessions, runs
-from memory_fabric.importing.learn import Reading
 from memory_fabric.importing.runs import undo
 from memory_fabric.models import Provenance, Record
 from memory_fabric.store.history import changes, trace
@@ -40,11 +39,6 @@ ASKED = "Please add an index to the orders table of the shop."
 DONE = "The orders table has an index now, and the report takes two seconds instead of forty."
 HABIT = "I always start the dev server myself, never start it for me."
 KILLS = 24 if IS_THOROUGH else 5
-
-
-@pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    return Machine(tmp_path)
 
 
 def worked(place: Path, command: str = "pytest tests/test_orders.py") -> list[Any]:
@@ -219,21 +213,6 @@ def test_a_session_older_than_the_retention_period_is_imported_without_its_turns
     assert machine.rows("SELECT * FROM episodes") == []
     kept = machine.rows("SELECT type FROM records ORDER BY type")
     assert kept == [("solution",)]
-
-
-def test_a_statement_repeated_in_several_past_sessions_becomes_one_candidate_record(
-    machine: Machine,
-) -> None:
-    shop = machine.project("shop")
-    for days_ago in (9, 7, 5):
-        machine.session(shop, f"Fix the header. {HABIT}", "Done.", days_ago=days_ago)
-
-    machine.learn()
-
-    found = machine.rows("SELECT what, status, trust, body FROM records")
-    [(what, status, trust, body)] = found
-    assert (what, status, trust) == (HABIT, "candidate", "assistant")
-    assert json.loads(body)["evidence"]["again"] == 2
 
 
 def test_past_rules_and_corrections_become_candidate_records_but_one_time_requests_do_not(
@@ -521,43 +500,6 @@ def test_undo_selects_a_single_imported_change_only_if_its_id_is_given(
     assert changes.together(memory, fix) == made
 
 
-def test_learn_reports_how_many_bytes_it_has_read_of_all(machine: Machine) -> None:
-    shop, atlas = machine.project("shop"), machine.project("atlas")
-    paths = [
-        machine.session(shop, ASKED, DONE, days_ago=4),
-        machine.session(atlas, ASKED, DONE, days_ago=3),
-    ]
-    sizes = [path.stat().st_size for path in paths]
-    told: list[tuple[int, int]] = []
-    run = runs.begin(machine.settings.home)
-    reading = Reading(machine.settings, run, lambda done, of: told.append((done, of)))
-
-    reading.read(machine.found())
-
-    assert told == [(sizes[0], sum(sizes)), (sum(sizes), sum(sizes))]
-    assert [(one.name, one.sessions, one.turns) for one in reading.projects] == [
-        ("shop", 1, 2),
-        ("atlas", 1, 2),
-    ]
-    assert reading.failures == [] and reading.run.state == "done"
-    assert sorted(reading.run.folders.values()) == sorted(map(str, (shop, atlas)))
-    assert sorted(reading.run.finished) == sorted(reading.run.folders)
-
-
-def test_more_memories_than_may_be_open_are_read_in_one_run(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(learn, "MAX_OPEN", 1)
-    shop, atlas = machine.project("shop"), machine.project("atlas")
-    for days_ago, place in ((9, shop), (8, atlas), (7, shop), (6, atlas)):
-        machine.session(place, f"Fix the header. {HABIT}", "Done.", days_ago=days_ago)
-
-    done = machine.learn()
-
-    found = [(one.name, one.sessions, one.turns, one.candidates) for one in done.projects]
-    assert found == [("shop", 2, 4, 1), ("atlas", 2, 4, 1)]
-
-
 def test_candidates_from_past_sessions_are_the_most_repeated_then_the_newest(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -577,7 +519,9 @@ def test_candidates_from_past_sessions_are_the_most_repeated_then_the_newest(
     machine.learn()
 
     rows = machine.rows("SELECT what, source, session, body FROM records ORDER BY created_at")
+    states = machine.rows("SELECT DISTINCT status, trust FROM records")
     assert [what for what, *_ in rows] == [HABIT, rules[1], rules[2]]
+    assert states == [("candidate", "assistant")]
     evidence = [json.loads(body)["evidence"] for *_, body in rows]
     assert evidence[0]["again"] == 2 and "again" not in evidence[1]
     assert evidence[1]["prompt"] == rules[1] and evidence[1]["before"] == "make."

@@ -6,9 +6,6 @@ import json
 import shutil
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-
-import pytest
 
 from importing.past import DAY_S, Machine, rest
 from memory_fabric.clients.transcript import Head
@@ -35,11 +32,6 @@ def listed(
     head = Head("s", place.root, "2025-12-01T00:00:00.000Z")
     transcript = Transcript(client, "/s.jsonl", head, 100, changed_s, deleted_s)
     return past_sessions.Session(transcript, place, state, offset)
-
-
-@pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    return Machine(tmp_path)
 
 
 def test_sessions_are_grouped_by_project_in_chronological_order(machine: Machine) -> None:
@@ -134,12 +126,6 @@ def test_an_incomplete_last_transcript_line_of_a_killed_client_is_ignored(machin
         file.write(b'tent": "no JSON"}}\n')
     rest(path)
     assert [one.state for one in machine.found()] == [past_sessions.REST]
-
-
-def test_learn_does_not_read_a_session_that_is_still_running(machine: Machine) -> None:
-    machine.session(machine.project("shop"), "Hello", "Hi.", days_ago=0)
-
-    assert [one.state for one in machine.found()] == [past_sessions.RUNNING]
 
 
 def test_a_project_with_capture_off_is_skipped(machine: Machine) -> None:
