@@ -7,12 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from memory_fabric.config import read_settings
-from memory_fabric.models import Entity, Hit, Provenance, Record
+from memory_fabric.models import Entity, Hit, Provenance, Query, Record
+from memory_fabric.recall.inject import query_of
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries.search import Candidate
 
 NOW = "2026-03-01T12:00:00.000Z"
 USER = Provenance("prompt", trust="user", session="s1", author="ada", at="2026-02-20T10:00:00.000Z")
+
+
+def on(day: str) -> Provenance:
+    """A statement of the user on this day."""
+    return USER._replace(at=f"{day}T10:00:00.000Z")
 
 
 def a_hit(text: str = "Use Redis for sessions", **fields: Any) -> Hit:
@@ -25,6 +31,22 @@ def a_hit(text: str = "Use Redis for sessions", **fields: Any) -> Hit:
         "relevance": 0.5,
     }
     return Hit(text=text, metadata=metadata, **(values | fields))
+
+
+def a_match(text: str, *matched: str, coverage: float = 0.5, **fields: Any) -> Hit:
+    """A hit with these words of the prompt, which covers this share of it."""
+    metadata = {"matched": list(matched), "coverage": coverage} | fields.pop("metadata", {})
+    return a_hit(text, metadata=metadata, **fields)
+
+
+def turn(text: str, *matched: str, coverage: float) -> Hit:
+    """A past turn with these words of the prompt."""
+    return a_match(text, *matched, coverage=coverage, source="episodes", id=f"episode:{text}")
+
+
+def prompt(text: str) -> Query:
+    """A prompt of the user as recall reads it."""
+    return query_of(text, NOW)
 
 
 def a_candidate(text: str, **fields: Any) -> Candidate:

@@ -11,12 +11,12 @@ from hypothesis import given as for_any
 from hypothesis import strategies as st
 
 from memory_fabric.language.times import moment
-from memory_fabric.models import Provenance, Record
+from memory_fabric.models import Record
 from memory_fabric.recall.explain import answer_as_json
 from memory_fabric.recall.parse import parse
 from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.store.memory import Memory
-from recall.given import USER, open_memory, remember
+from recall.given import on, open_memory, remember
 
 NOW = "2026-03-01T12:00:00.000Z"
 DAYS = ("2026-01-05", "2026-01-15", "2026-02-03", "2026-02-20")
@@ -36,7 +36,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 def archive(memory: Memory) -> tuple[Record, Record]:
     """MongoDB on 5 January, Postgres in its place on 3 February."""
     old = remember(
-        memory, "Use MongoDB for the order archive", names=["MongoDB"], by=_on("2026-01-05")
+        memory, "Use MongoDB for the order archive", names=["MongoDB"], by=on("2026-01-05")
     )
     new = memory.remember(
         Record(
@@ -45,15 +45,11 @@ def archive(memory: Memory) -> tuple[Record, Record]:
             confidence=0.8,
             entities=(*old.entities,),
         ),
-        _on("2026-02-03"),
+        on("2026-02-03"),
         [old.id],
     )
     assert new is not None
     return old, new
-
-
-def _on(day: str) -> Provenance:
-    return USER._replace(at=at(day))
 
 
 def found(memory: Memory, text: str) -> dict[str, dict[str, object]]:
@@ -84,12 +80,12 @@ def test_as_of_ignores_observations_and_relations_created_later(memory: Memory) 
                 {"name": "order-archive", "entityType": "component", "observations": ["is slow"]}
             ]
         },
-        _on("2026-02-20"),
+        on("2026-02-20"),
     )
     memory.write(
         "create_relations",
         {"relations": [{"from": "order-archive", "relationType": "uses", "to": "MongoDB"}]},
-        _on("2026-02-20"),
+        on("2026-02-20"),
     )
     fabric = Fabric(memory, NOW)
 
@@ -105,7 +101,7 @@ def test_as_of_ignores_observations_and_relations_created_later(memory: Memory) 
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_as_of_returns_no_hit_from_a_later_day(memory: Memory, day: str, days: list[str]) -> None:
     for n, stated in enumerate(days):
-        remember(memory, f"Archive rule {n} of {stated}", by=_on(stated))
+        remember(memory, f"Archive rule {n} of {stated}", by=on(stated))
 
     hits = Fabric(memory, NOW).recall("archive rule", as_of=f"{day}T23:59:59.999Z", limit=50).hits
     newest = Fabric(memory, NOW).recall("", as_of=f"{day}T23:59:59.999Z", limit=50).hits
@@ -208,7 +204,7 @@ def test_as_of_uses_the_end_of_the_given_day_month_or_year(text: str, expected: 
 
 
 def test_a_pinned_memory_is_never_stale(memory: Memory) -> None:
-    old = _on("2025-01-05")
+    old = on("2025-01-05")
     kept = remember(memory, "Archive rule one", by=old, pinned=True)
     other = remember(memory, "Archive rule two", by=old)
 
@@ -222,12 +218,8 @@ def test_a_named_event_is_dated_by_its_first_record_and_others_by_the_latest(
 ) -> None:
     archive(memory)
     for day in ("2026-02-10", "2026-02-20"):
-        remember(
-            memory,
-            f"The migration to Postgres reached step {day[-2:]}",
-            names=["Postgres"],
-            by=_on(day),
-        )
+        step = f"The migration to Postgres reached step {day[-2:]}"
+        remember(memory, step, names=["Postgres"], by=on(day))
     fabric = Fabric(memory, NOW)
 
     def span(question: str) -> tuple[tuple[str, str], ...]:
@@ -245,21 +237,13 @@ def test_a_named_event_is_dated_by_its_first_record_and_others_by_the_latest(
         ("order archive before all that we had of the migration", False),
         ("order archive before 3 migrations", False),
         ("order archive after lunch before the migration", True),
+        ("order archive before the migration".ljust(500, "?"), True),
+        ("order archive before the migration".ljust(501, "?"), False),
     ],
 )
-def test_only_the_first_words_after_before_can_name_an_event(
+def test_the_first_words_after_before_can_name_an_event_in_a_question_of_500_characters(
     memory: Memory, question: str, *, is_dated: bool
 ) -> None:
     archive(memory)
-
-    assert bool(Fabric(memory, NOW).recall(question).query.spans) is is_dated
-
-
-@pytest.mark.parametrize(("chars", "is_dated"), [(500, True), (501, False)])
-def test_only_a_question_of_at_most_500_characters_is_dated_by_an_event(
-    memory: Memory, chars: int, *, is_dated: bool
-) -> None:
-    archive(memory)
-    question = "order archive before the migration".ljust(chars, "?")
 
     assert bool(Fabric(memory, NOW).recall(question).query.spans) is is_dated

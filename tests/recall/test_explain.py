@@ -150,7 +150,7 @@ def test_explain_states_why_a_found_memory_would_not_be_injected(fabric: Fabric)
     assert verdicts["Redis sessions of carts"] == NOT_A_CANDIDATE
     assert list(verdicts.values()).count(NOT_NEAR_THE_BEST) >= 1
     assert len(given) == inject.MAX_HITS
-    assert dict(told.words) == {"redis": 1.3, "sessions": 1.0, "expiry": 1.0}
+    assert {word for word, _ in told.words} == {"redis", "sessions", "expiry"}
 
 
 def test_an_explanation_as_json_says_of_each_result_whether_a_prompt_gets_it(
@@ -163,7 +163,7 @@ def test_an_explanation_as_json_says_of_each_result_whether_a_prompt_gets_it(
     prompts = {result["text"]: result["prompt"] for result in answer["results"]}
     assert prompts["Use Redis for sessions"] == GIVEN
     assert prompts["Sessions live in files"] == "replaced, or no longer valid"
-    assert {"word": "redis", "strength": 1.3} in answer["searched"]
+    assert "redis" in [searched["word"] for searched in answer["searched"]]
     assert answer["silence"] == told.silence == ""
 
 

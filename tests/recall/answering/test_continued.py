@@ -51,6 +51,13 @@ def say(memory: Memory, session: str, turns: Sequence[tuple[str, str]], day: int
     memory.write("add_episodes", {"episodes": episodes}, Provenance("prompt", "user"))
 
 
+CHISEL = concepts(parse("How do we sharpen a chisel?"))
+PLANTS = (
+    "amber basil cedar dahlia elder fennel ginger hazel iris jasmine kelp laurel "
+    "myrtle nettle olive pepper"
+).split()
+
+
 def test_several_sentences_count_as_a_message_and_a_single_question_does_not() -> None:
     assert is_message(parse(MESSAGE))
     assert is_message(parse("I am back from lunch. What is next?"))
@@ -59,6 +66,12 @@ def test_several_sentences_count_as_a_message_and_a_single_question_does_not() -
     assert is_message(parse("Done. What is next?"))
     assert is_message(parse("So! What is next"))
     assert not is_message(parse("What is next!"))
+
+
+def test_a_sentence_of_sixteen_content_words_counts_as_a_message() -> None:
+    assert len(PLANTS) == LEAST_CONCEPTS
+    assert is_message(parse(" ".join(PLANTS)))
+    assert not is_message(parse(" ".join(PLANTS[1:])))
 
 
 def test_turns_of_the_session_that_a_message_continues_rank_first(memory: Memory) -> None:
@@ -71,19 +84,13 @@ def test_turns_of_the_session_that_a_message_continues_rank_first(memory: Memory
 
 
 def test_the_score_of_a_past_session_combines_the_matches_of_all_its_turns(memory: Memory) -> None:
-    words = (
-        "amber basil cedar dahlia elder fennel ginger hazel iris jasmine kelp laurel "
-        "myrtle nettle olive pepper"
-    ).split()
-    assert len(words) == LEAST_CONCEPTS
-    say(memory, "spread", [("user", f"We planted {word} by the wall") for word in words], 1)
-    say(memory, "dense", [("user", f"Buy {' '.join(words[:4])}"), ("assistant", "Done.")], 2)
+    say(memory, "spread", [("user", f"We planted {plant} by the wall") for plant in PLANTS], 1)
+    say(memory, "dense", [("user", f"Buy {' '.join(PLANTS[:4])}"), ("assistant", "Done.")], 2)
 
-    found = continued(parse(" ".join(words)), memory, ())
+    found = continued(parse(" ".join(PLANTS)), memory, ())
 
     assert found.scores["spread"] > found.scores["dense"]
     assert not found.failures
-    assert not is_message(parse(" ".join(words[1:])))
 
 
 def test_the_newer_of_two_sessions_with_the_same_text_scores_higher() -> None:
@@ -151,9 +158,6 @@ def test_a_store_whose_turns_cannot_be_read_is_reported(memory: Memory) -> None:
 
     assert (found.scores, found.candidates) == ({}, ())
     assert [failure.partition(":")[0] for failure in found.failures] == ["episodes (project)"]
-
-
-CHISEL = concepts(parse("How do we sharpen a chisel?"))
 
 
 def test_sessions_without_texts_or_matches_have_no_score() -> None:

@@ -86,14 +86,6 @@ def test_a_turn_with_a_different_number_is_not_merged() -> None:
     assert len(folded([record, turn])) == 2
 
 
-def test_a_long_turn_is_not_merged_into_a_record() -> None:
-    turn = a_hit(
-        f"{RULE}. " + "And there is more to say. " * 40, id="episode:t1", source="episodes"
-    )
-
-    assert len(folded([a_hit(RULE), turn])) == 2
-
-
 def words_of(count: int) -> str:
     return " ".join(f"thing{'abcdfhijkl'[n]}" for n in range(count))
 

@@ -190,25 +190,26 @@ def test_a_moved_record_keeps_a_score_that_is_better_than_its_new_position() -> 
     assert first_of(a_turn(0.8, "user"), better).score == 0.9
 
 
-@pytest.mark.parametrize(("chars", "is_moved"), [(400, True), (399, False)])
-def test_a_users_turn_moves_before_an_answer_only_if_answers_are_long(
-    chars: int, is_moved: bool
+@pytest.mark.parametrize(
+    ("answer_chars", "said", "is_moved"),
+    [
+        (400, a_turn(0.4, "user"), True),
+        (399, a_turn(0.4, "user"), False),
+        (500, a_turn(0.39, "user"), False),
+        (500, a_turn(0.8, "user", "Is it Leaflet?"), False),
+        (500, a_turn(0.8, "user", "b" * 251), False),
+        (500, a_turn(0.8, "user", "b" * 250), True),
+    ],
+)
+def test_a_users_statement_moves_before_a_long_answer_that_covers_hardly_more(
+    answer_chars: int, said: Hit, is_moved: bool
 ) -> None:
-    answer, said = a_turn(0.8, "assistant", "a" * chars), a_turn(0.4, "user")
+    answer = a_turn(0.8, "assistant", "a" * answer_chars)
 
     first = first_of(answer, said)
 
-    assert (first.text == said.text) is is_moved
+    assert first.text == (said.text if is_moved else answer.text)
     assert first.score == 0.7
-
-
-def test_a_users_turn_does_not_move_if_it_covers_less_or_asks_or_is_nearly_as_long() -> None:
-    answer = a_turn(0.8, "assistant", "a" * 500)
-
-    assert first_of(answer, a_turn(0.39, "user")) == answer
-    assert first_of(answer, a_turn(0.8, "user", "Is it Leaflet?")) == answer
-    assert first_of(answer, a_turn(0.8, "user", "b" * 251)) == answer
-    assert first_of(answer, a_turn(0.8, "user", "b" * 250)).text == "b" * 250
 
 
 def test_statements_far_behind_the_best_hits_are_ranked_with_them_and_other_hits_are_not() -> None:
