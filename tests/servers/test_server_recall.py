@@ -236,6 +236,7 @@ def test_recall_applies_a_filter_given_as_a_separate_argument(tmp_path: Path) ->
 
 
 ID = "01890000-0000-7000-8000-00001a2b3c4d"
+SHOWN = "(rule, 2026-01-15, team, said by user, 1a2b3c4d)"
 FOUND = Hit(
     id=f"record:{ID}",
     text="Use Redis",
@@ -252,8 +253,7 @@ FOUND = Hit(
         (
             {},
             {},
-            "(rule, 2026-01-15, team, said by user, 1a2b3c4d) "
-            "Use Redis — because it is quick [api, cart, mail]",
+            f"{SHOWN} Use Redis — because it is quick [api, cart, mail]",
         ),
         (
             {"text": "Use Redis, it is quick", "entities": ()},
@@ -285,23 +285,22 @@ FOUND = Hit(
         (
             {"entities": ()},
             {"quotation": "Redis it is"},
-            "(rule, 2026-01-15, team, said by user, 1a2b3c4d) "
-            "“Redis it is” (noted as: Use Redis — because it is quick)",
+            f"{SHOWN} “Redis it is” (noted as: Use Redis — because it is quick)",
         ),
         (
             {"entities": ()},
             {"also_observed": ("it caches", "it is old"), "why": ""},
-            "(rule, 2026-01-15, team, said by user, 1a2b3c4d) Use Redis; it caches; it is old",
+            f"{SHOWN} Use Redis; it caches; it is old",
         ),
         (
             {"text": "w" * 701, "entities": ("n" * 81,)},
             {"why": ""},
-            f"(rule, 2026-01-15, team, said by user, 1a2b3c4d) {'w' * 699}… [{'n' * 79}…]",
+            f"{SHOWN} {'w' * 699}… [{'n' * 79}…]",
         ),
     ],
     ids="record replaced observation entity note relation quotation more long".split(),
 )
-def test_a_recalled_memory_is_told_in_one_line(
+def test_a_recalled_memory_is_one_line_with_its_metadata(
     fields: dict[str, Any], about: dict[str, Any], line: str
 ) -> None:
     hit = FOUND._replace(**fields, metadata={**FOUND.metadata, **about})

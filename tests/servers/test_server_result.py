@@ -39,7 +39,7 @@ def test_a_value_is_written_as_by_json_stringify_with_two_spaces(value: Any) -> 
     assert as_json(value) == orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
 
 
-def test_lines_that_fit_exactly_are_all_returned_and_longer_ones_are_counted() -> None:
+def test_lines_that_fit_exactly_are_all_returned_and_those_that_do_not_are_counted() -> None:
     room = MAX_ANSWER_CHARS - NOTE_CHARS
     lines = ["x" * (room // 2 - 1)] * 2  # each line ends with a newline
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import select
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,11 +16,10 @@ from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter, methods, version
 from pydantic import ValidationError
 
-from memory_fabric.servers.mcp import protocol, stdio_server
+from memory_fabric.servers.mcp import protocol
 from memory_fabric.servers.mcp.jsonrpc import INVALID_PARAMS, Fault
 from memory_fabric.servers.mcp.sdk_server import MemoryServer
 from memory_fabric.servers.mcp.session import HANDSHAKE, MODERN, Session
-from memory_fabric.servers.mcp.stdio_server import Output, lines
 from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store.memory import Memory
 from servers import mcp_clients
@@ -353,19 +350,11 @@ def test_blank_lines_responses_and_notifications_get_no_answer(line: bytes) -> N
     assert said == []
 
 
-def test_a_request_with_null_parameters_is_answered() -> None:
-    session, said = alone()
-
-    session.take(b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": null}')
-
-    assert json.loads(said[0])["result"] == {}
-
-
 def test_only_ping_and_the_handshake_are_answered_before_the_handshake() -> None:
     session, said = alone()
 
     for method in ("tools/list", "ping"):
-        line = {"jsonrpc": "2.0", "id": method, "method": method}
+        line = {"jsonrpc": "2.0", "id": method, "method": method, "params": None}
         session.take(json.dumps(line).encode())
     session.take(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}')
     session.take(b'{"jsonrpc": "2.0", "id": 1, "method": "resources/templates/list"}')
@@ -463,27 +452,21 @@ def test_only_subscribers_of_the_graph_are_notified_by_the_id_of_their_subscript
     assert created["result"]["resultType"] == "complete"
 
 
-@pytest.mark.parametrize("is_modern", [True, False])
 @pytest.mark.parametrize("client", ["claude-code", "another"])
-def test_a_call_without_its_id_is_refused_only_to_claude_code_while_an_agent_is_isolated(
-    tmp_path: Path, client: str, *, is_modern: bool
+def test_a_call_of_protocol_2026_without_its_id_is_refused_to_claude_code_if_an_agent_is_isolated(
+    tmp_path: Path, client: str
 ) -> None:
     home = tmp_path / "home"
     home.mkdir()
     (home / "config.toml").write_text('[domains.legal]\nagents = ["x"]\nisolate = true\n')
     ours = Ours(home)
-    stated = {"name": client, "version": "0"}
     method, params = call("read_graph", {})
-    if is_modern:
-        params["_meta"] = {**ENVELOPE, protocol.CLIENT_KEY: stated}
-    else:
-        greets = {**greeting()[1], "clientInfo": stated}
-        ours.take({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": greets})
+    params["_meta"] = {**ENVELOPE, protocol.CLIENT_KEY: {"name": client, "version": "0"}}
     ours.take({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 
-    answer = ours.end()[-1]["result"]
+    (answer,) = ours.end()
 
-    assert answer.get("isError", False) is (client == "claude-code")
+    assert answer["result"].get("isError", False) is (client == "claude-code")
 
 
 def test_subscribers_get_a_final_message_when_the_input_of_the_server_ends(tmp_path: Path) -> None:
@@ -510,70 +493,3 @@ def test_a_subscription_to_tool_list_changes_does_not_open_the_memory() -> None:
 
     (acknowledged,) = map(json.loads, said)
     assert acknowledged["params"]["notifications"] == {"toolsListChanged": True}
-
-
-@pytest.mark.parametrize("has_poll", [True, False])
-def test_responses_to_a_slow_client_are_sent_in_order_without_blocking_the_server(
-    monkeypatch: pytest.MonkeyPatch, has_poll: bool
-) -> None:
-    if not has_poll:  # as on Windows
-        monkeypatch.delattr(select, "poll")
-    read, write = os.pipe()
-    output = Output(write, lambda: None)
-    sent = [f"{number} {'x' * 5000}\n".encode() for number in range(100)]
-
-    for line in sent:  # far more than a pipe holds
-        output.send(line)
-    received = []
-    for line in lines(read):
-        received.append(line + b"\n")
-        if len(received) == len(sent):
-            break
-
-    assert received == sent
-    output.wait(WAIT_S)
-    os.close(write)
-    os.close(read)
-
-
-@pytest.mark.parametrize(
-    ("sent", "expected"),
-    [
-        (b"a\nbc\n\nd", [b"a", b"bc", b"", b"d"]),
-        (b"abcde\n", [b"abcde", b""]),
-        (b"\n", [b"", b""]),
-        (b"", [b""]),
-    ],
-)
-def test_lines_are_read_whole_however_they_arrive(
-    monkeypatch: pytest.MonkeyPatch, sent: bytes, expected: list[bytes]
-) -> None:
-    for at_once in (1, 2, 3, 100):
-        monkeypatch.setattr(stdio_server, "READ_BYTES", at_once)
-        read, write = os.pipe()
-        os.write(write, sent)
-        os.close(write)
-
-        assert list(lines(read)) == expected
-        os.close(read)
-
-
-def test_an_input_that_cannot_be_read_counts_as_ended() -> None:
-    folder = os.open(os.curdir, os.O_RDONLY)
-
-    assert list(lines(folder)) == [b""]
-
-    os.close(folder)
-
-
-def test_a_closed_output_is_logged_once() -> None:
-    read, write = os.pipe()
-    os.close(read)
-    noticed: list[str] = []
-    output = Output(write, lambda: noticed.append("gone"))
-
-    for _ in range(3):
-        output.send(b"answer\n")
-
-    assert noticed == ["gone"]
-    os.close(write)

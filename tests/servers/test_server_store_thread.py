@@ -322,25 +322,25 @@ def test_a_check_that_fails_fails_the_job_and_not_the_next_one(tmp_path: Path) -
     assert store.close(WAIT_S)
 
 
-class Looking(StoreThread):
-    """A store that notes which threads give it jobs."""
+class WatchedStore(StoreThread):
+    """A store that records the thread of each job's request."""
 
     def __init__(self, home: Path) -> None:
         super().__init__(lambda: Memory.open(settings(home)))
-        self.by: list[threading.Thread] = []
-        self.looked = threading.Semaphore(0)
+        self.threads: list[threading.Thread] = []
+        self.requested = threading.Semaphore(0)
 
     def submit(self, job: Any, done: Any, *, changes: bool = False, wanted: Any = None) -> None:
-        self.by.append(threading.current_thread())
+        self.threads.append(threading.current_thread())
         super().submit(job, done, changes=changes, wanted=wanted)
-        self.looked.release()
+        self.requested.release()
 
 
 def test_one_thread_watches_for_all_subscribers_and_ends_with_the_last_of_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store_thread, "EVERY_S", 0.001)
-    store = Looking(tmp_path / "home")
+    store = WatchedStore(tmp_path / "home")
     told = threading.Event()
     watch = Watch(store, told.set)
 
@@ -350,15 +350,15 @@ def test_one_thread_watches_for_all_subscribers_and_ends_with_the_last_of_them(
     watch.start(None)
     watch.stop()
     for _ in range(3):
-        assert store.looked.acquire(timeout=WAIT_S)
+        assert store.requested.acquire(timeout=WAIT_S)
     assert not told.is_set()  # nothing has changed again
     watch.stop()
-    (thread,) = set(store.by)
+    (thread,) = set(store.threads)
     thread.join(WAIT_S)
     assert not thread.is_alive()
     watch.start(())
-    while len(set(store.by)) < 2:
-        assert store.looked.acquire(timeout=WAIT_S)
+    while len(set(store.threads)) < 2:
+        assert store.requested.acquire(timeout=WAIT_S)
     watch.stop()
 
     assert not told.is_set()

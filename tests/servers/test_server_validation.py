@@ -75,7 +75,7 @@ def test_a_number_at_its_limit_is_accepted(tool: str, arguments: dict[str, Any])
 
 
 @pytest.mark.parametrize(("count", "ending"), [(10, "observations[9]"), (11, "…")])
-def test_of_many_invalid_arguments_the_first_ten_are_reported(count: int, ending: str) -> None:
+def test_only_the_first_ten_invalid_arguments_are_reported(count: int, ending: str) -> None:
     deletion = {"entityName": "api", "observations": list(range(count))}
 
     told = tools.complaint("delete_observations", {"deletions": [deletion]})

@@ -38,14 +38,6 @@ def test_an_address_that_this_machine_does_not_have_is_refused_with_the_reason()
         server.listening("192.0.2.1", 0)
 
 
-def test_a_port_in_use_is_told_as_such() -> None:
-    with server.listening("127.0.0.1", 0) as listener:
-        port = listener.getsockname()[1]
-
-        with pytest.raises(CannotListen, match=f"Port {port} of 127.0.0.1 is in use"):
-            server.listening("127.0.0.1", port)
-
-
 @pytest.mark.parametrize("workers", [-1, 33])
 def test_a_server_cannot_have_fewer_than_no_or_more_than_32_workers(
     tmp_path: Path, workers: int
@@ -56,12 +48,3 @@ def test_a_server_cannot_have_fewer_than_no_or_more_than_32_workers(
         server.Server(settings, workers=workers)
     with pytest.raises(BadInput, match="--workers must be from 1 to 32"):
         server.TeamServer(settings, "", "app", workers=max(0, workers))
-
-
-def test_a_public_address_without_a_permanent_key_is_refused(tmp_path: Path) -> None:
-    settings = Settings(home=str(tmp_path), config_dir=str(tmp_path))
-
-    with pytest.raises(BadInput, match="no permanent key") as caught:
-        server.Server(settings, "0.0.0.0")
-
-    assert caught.value.field == "--host" and "--new-key" in caught.value.remedy

@@ -154,13 +154,14 @@ def test_only_texts_that_still_wait_count_towards_the_total_size(
     assert stored(tmp_path) == 6
 
 
-def test_a_backlog_below_its_limit_is_not_full(tmp_path: Path) -> None:
+def test_a_text_is_found_by_its_id_and_more_are_accepted_below_the_backlog_limit(
+    tmp_path: Path,
+) -> None:
     async def story(writer: BatchedWriter) -> None:
         first = await writer.accept(Ingest("one"))
-        assert (await writer.backlog()).waiting == 1
-        assert not writer.is_full
-        assert isinstance(await writer.accept(Ingest("two")), Accepted)
         assert isinstance(first, Accepted)
+        assert (await writer.backlog()).waiting == 1 and not writer.is_full
+        assert isinstance(await writer.accept(Ingest("two")), Accepted)
         found = await writer.find(first.id)
         assert found is not None and (found.id, found.length) == (first.id, 3)
         assert await writer.find("01890000-0000-7000-8000-000000000000") is None

@@ -50,6 +50,9 @@ def test_the_processing_state_of_a_text_is_returned_for_its_id(server: Serving) 
         *("id", "state", "domain", "length", "attempts", "error"),
         *("created_at", "ended_at", "records"),
     }
+    id_ = told["id"]
+    for spelling in (id_.upper(), "%7B" + id_ + "%7D", id_.replace("-", "")):
+        assert server.get(f"{INGEST}/{spelling}", key="none").status == 404
 
 
 def test_all_documented_fields_are_accepted_and_unknown_ones_ignored(server: Serving) -> None:

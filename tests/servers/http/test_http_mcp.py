@@ -175,10 +175,12 @@ def test_an_unknown_session_id_is_not_found(server: Serving) -> None:
 
 
 def test_a_wrong_content_type_and_an_oversized_body_are_refused(server: Serving) -> None:
-    plain = server.post("/mcp", "{}", key=server.key, Content_Type="text/plain", Accept=BOTH)
-    large = server.post("/mcp", "a" * (MAX_BYTES + 1), key=server.key, Accept=BOTH)
+    for kind in ("text/plain", "", "application/json-rpc"):
+        wrong = server.post("/mcp", "{}", key=server.key, Content_Type=kind, Accept=BOTH)
+        assert (wrong.status, wrong.code) == (415, "wrong_content_type")
 
-    assert (plain.status, large.status) == (415, 413)
+    large = server.post("/mcp", "a" * (MAX_BYTES + 1), key=server.key, Accept=BOTH)
+    assert large.status == 413
     assert server.get("/mcp", method="PUT").status == 405
 
 

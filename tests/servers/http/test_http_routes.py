@@ -250,37 +250,6 @@ def test_a_readiness_check_that_takes_too_long_counts_as_not_ready(
     told(world, story)
 
 
-def test_an_mcp_message_with_another_content_type_than_json_is_refused(tmp_path: Path) -> None:
-    world = World(tmp_path / "home")
-
-    async def story() -> None:
-        async with world.client() as client:
-            for kind in ("text/plain", "", "application/json-rpc"):
-                headers = {"Content-Type": kind}
-                reply = await client.post("/mcp", content="{}", headers=headers)
-                code = reply.json()["error"]["code"]
-                assert (reply.status_code, code) == (415, "wrong_content_type")
-
-    told(world, story)
-
-
-def test_the_state_of_a_text_is_found_only_by_its_id_as_it_was_given(tmp_path: Path) -> None:
-    world = World(tmp_path / "home")
-
-    async def story() -> None:
-        async with world.client() as client:
-            body = {"session_summary": "health-check"}
-            id_ = (await client.post("/v1/memory/ingest", json=body)).json()["id"]
-            given = (id_, id_.upper(), f"{{{id_}}}", id_.replace("-", ""))
-            replies = [await client.get(f"/v1/memory/ingest/{one}") for one in given]
-
-        assert [reply.status_code for reply in replies] == [200, 404, 404, 404]
-        assert (replies[0].json()["id"], replies[0].json()["length"]) == (id_, 12)
-        await world.worker.end()
-
-    told(world, story)
-
-
 def test_the_openapi_description_is_built_only_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,4 @@
-"""Rows of a shared log, which any member may have written: what of them is shown, and to whom."""
+"""Rows of a shared log, as they are shown to a member; any member may have written them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LATER, NOW = "2026-02-11T10:00:00.000Z", "2026-03-01T10:00:00.000Z"
 
 
 def row(operation: TeamOperation, author: str = ANN, **changed: Any) -> Row:
-    """A row of the log that contains what an operation states, with changed fields."""
+    """A row of the log with what an operation states, except for changed fields."""
     value = {**(operation.value or {}), **changed}
     return Row(operation.op_id, 7, author, operation.kind, operation.key, value, 1.5)
 
@@ -49,19 +49,20 @@ def test_only_the_author_of_a_record_sees_what_it_states_about_itself() -> None:
 @pytest.mark.parametrize(
     ("stated", "shown"),
     [
-        ({"trust": "foreign"}, ("tool", False, 0.5)),
         ({"trust": "assistant", "pinned": "yes"}, ("assistant", False, 0.5)),
         ({"confidence": 0}, ("tool", False, 0)),
         ({"confidence": 1}, ("tool", False, 1)),
-        ({"confidence": 1.01}, ("tool", False, 0.5)),
-        ({"confidence": -0.01}, ("tool", False, 0.5)),
-        ({"confidence": True}, ("tool", False, 0.5)),
-        ({"confidence": "0.9"}, ("tool", False, 0.5)),
-        ({"evidence": ["x"]}, ("tool", False, 0.5)),
-        ("user", ("tool", False, 0.5)),
+        *(
+            (invalid, ("tool", False, 0.5))
+            for invalid in (
+                *({"confidence": value} for value in (1.01, -0.01, True, "0.9")),
+                *({"trust": "foreign"}, {"evidence": ["x"]}, "user"),
+            )
+        ),
     ],
+    ids=str,
 )
-def test_an_invalid_statement_of_an_author_about_a_record_is_ignored(
+def test_invalid_fields_that_an_author_states_about_a_record_are_ignored(
     stated: Any, shown: tuple[str, bool, float]
 ) -> None:
     found = fields(row(record("Use UTC"), own=stated))
@@ -72,12 +73,10 @@ def test_an_invalid_statement_of_an_author_about_a_record_is_ignored(
 
 def test_a_record_that_is_not_valid_for_a_team_is_not_shown() -> None:
     said = record("Use UTC")
+    invalid: list[dict[str, Any]] = [{"id": "x"}, {"id": None}]
+    invalid += [{"scope": "user"}, {"status": "candidate"}]
 
     assert team_rows.record_fields(row(said), BOB) is not None
-    invalid: tuple[dict[str, Any], ...] = (
-        *({"id": "x"}, {"id": None}),
-        *({"scope": "user"}, {"status": "candidate"}),
-    )
     for changed in invalid:
         assert team_rows.record_fields(row(said, **changed), BOB) is None
     assert team_rows.record_fields(row(said)._replace(key="r:another"), BOB) is None
@@ -147,7 +146,7 @@ def test_a_relation_needs_both_ends_and_a_type() -> None:
         assert team_rows.relation_in(row(said, **changed)) is None
 
 
-def test_an_author_without_a_name_that_can_be_shown_is_called_a_member() -> None:
+def test_an_author_whose_name_cannot_be_shown_is_called_a_member() -> None:
     assert team_rows.author_of(row(entity("Redis"), author=ANN)) == ANN
     assert team_rows.author_of(row(entity("Redis"), author="()")) == "a member"
 
@@ -195,7 +194,7 @@ def test_an_error_of_the_database_is_told_without_its_details(
 
 
 def reader(*domains: str) -> TeamReader:
-    """A reader that is asked for nothing that needs its connection."""
+    """A reader without a database connection."""
     nowhere: Any = None
     return TeamReader(nowhere, "app", ANN, Vocabulary(), domains or None)
 
@@ -224,7 +223,7 @@ def test_a_reader_of_some_domains_requires_one_of_them() -> None:
     assert not reader("legal").has_domain("ops")
 
 
-def test_a_reader_asks_the_database_nothing_for_an_empty_list_or_an_impossible_filter() -> None:
+def test_a_reader_runs_no_query_for_an_empty_list_or_a_filter_that_matches_nothing() -> None:
     none = reader()
     never = Filters(sessions=("s1",))
 
@@ -268,15 +267,10 @@ def test_the_page_lists_entities_that_only_relations_records_or_observations_men
     (caches,) = redis["observations"]
     assert (caches["text"], caches["trust"], caches["source"]) == ("It caches", "tool", ANN)
     assert (caches["at"], caches["domain"], caches["scope"]) == (LATER, "general", "team")
-    assert (api["type"], api["domain"], api["trust"], api["at"]) == (
-        "unknown",
-        "ops",
-        "foreign",
-        AT,
-    )
+    of_api = (api["type"], api["domain"], api["trust"], api["at"])
+    assert of_api == ("unknown", "ops", "foreign", AT)
     assert (found["disk"]["at"], found["disk"]["observations"]) == ("", [])
-    makefile = found["Makefile"]
-    assert (makefile["type"], makefile["at"]) == ("technology", AT)
+    assert (found["Makefile"]["type"], found["Makefile"]["at"]) == ("technology", AT)
 
 
 def test_the_page_lists_relations_only_between_entities_that_it_lists() -> None:
@@ -296,20 +290,18 @@ def test_the_page_lists_relations_only_between_entities_that_it_lists() -> None:
 
 
 def test_the_page_shows_a_record_with_its_age_and_the_entities_that_it_lists() -> None:
-    old: dict[str, Any] = {
-        "created_at": "2025-01-01T10:00:00.000Z",
-        "entities": [["Redis", "cache"], ["gone", ""]],
-    }
-    stated = row(record("Use Redis"), **old)
+    at, named = "2025-01-01T10:00:00.000Z", [["Redis", "cache"], ["gone", ""]]
 
-    aged = team_store._record(fields(stated), {"redis": 0, "other": 1}, NOW)
-    pinned = team_store._record(
-        fields(row(record("Use Redis"), own={"pinned": True}, **old)), {"redis": 0}, NOW
-    )
-    fresh = team_store._record(fields(row(record("Use Redis"))), {}, NOW)
+    def on_page(**changed: Any) -> dict[str, Any]:
+        said = row(record("Use Redis"), **changed)
+        return team_store._record(fields(said), {"redis": 0, "other": 1}, NOW)
+
+    aged = on_page(created_at=at, entities=named)
+    pinned = on_page(created_at=at, own={"pinned": True})
+    fresh = on_page()
 
     assert (aged["entities"], aged["days"], aged["stale"]) == ([0], 424, True)
-    assert (aged["what"], aged["at"]) == ("Use Redis", old["created_at"])
+    assert (aged["what"], aged["at"]) == ("Use Redis", at)
     assert (aged["status"], aged["short_id"]) == ("active", aged["id"][-8:])
     assert (pinned["stale"], pinned["pinned"]) == (False, True)
     assert (fresh["stale"], fresh["days"]) == (False, 28)

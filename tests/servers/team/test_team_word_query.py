@@ -58,10 +58,10 @@ def test_a_frequent_word_alone_is_searched_only_in_the_newest_records() -> None:
     assert (found.ranked, found.newest) == ("", "('cach')")
 
 
-def of_shares(*shares: float, limit: int = 200, rows: int = MILLION) -> WordQuery:
+def of_shares(*shares: float, rows: int = MILLION) -> WordQuery:
     """The query for words a, b, c and so on, which these shares of the rows contain."""
     known = {chr(97 + number): Word((chr(97 + number),), one) for number, one in enumerate(shares)}
-    found = word_query([[word] for word in known], known, rows, limit)
+    found = word_query([[word] for word in known], known, rows, 200)
     assert found is not None
     return found
 
