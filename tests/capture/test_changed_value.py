@@ -24,6 +24,20 @@ CHANGED = [
     ("El plazo es de 3 días", "El plazo es de 9 días"),
     ("Die Frist beträgt 3 Tage", "Die Frist beträgt 9 Tage"),
     ("Le délai est de 3 jours", "Le délai est de 9 jours"),
+    ("limit is 3 days", "limit is 6 hours"),
+    ("The server listens on port 80", "The server listens on port 81"),
+    ("The server runs on port 80", "The server runs on port 81"),
+    ("Backups run on Monday", "Backups run on Friday"),
+    ("Rows are kept in May", "Rows are kept in June"),
+    ("The flag is on", "The flag is off"),
+    ("The default branch is main", "The default branch is dev"),
+    ("Standard editor is vim", "Standard editor is emacs"),
+    ("The root cause of the crash is a leak", "The root cause of the crash is a lock"),
+    ("All exports are stored in Redis", "All exports are stored in Kafka"),
+    ("Redis is what we use", "Kafka is what we use"),
+    ("Retries wait 3 seconds for each order", "Retries wait 5 seconds for each order"),
+    ("The timeout was changed from 3 to 5", "The timeout is 3"),
+    ("The timeout is set to 5", "The timeout is 3"),
 ]
 ADDITIVE = [
     ("Never edit src/legacy", "Never edit src/vendor"),
@@ -39,6 +53,13 @@ ADDITIVE = [
     ("The ledger is written in Go", "The ledger is tested by Omar"),
     ("Use ruff for linting", "Use ruff for formatting"),
     ("max_depth is 3", "max_depth is 3"),
+    ("limit is 3", "limit is 3 days"),
+    ("Turn the flag on for tests", "Turn the flag off for tests"),
+    ("The reviewers are Ana", "The reviewers are Bob"),
+    ("The root cause is a leak", "The root cause is a lock"),
+    ("We use ruff", "We use flake8"),
+    ("Ana owns the ledger", "Bob owns the ledger"),
+    ("The timeout was changed from 3 to 5", "The timeout is 5"),
 ]
 
 
@@ -70,47 +91,14 @@ def test_comparing_unusual_texts_raises_no_error(text: str) -> None:
     assert not is_changed(sentences(text), sentences(f"{text} is 3"))
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "changed"),
-    [
-        ("limit is 3", "limit is 3 days", False),
-        ("limit is 3 days", "limit is 6 hours", True),
-        ("The server listens on port 80", "The server listens on port 81", True),
-        ("The server runs on port 80", "The server runs on port 81", True),
-        ("Backups run on Monday", "Backups run on Friday", True),
-        ("Rows are kept in May", "Rows are kept in June", True),
-        ("The flag is on", "The flag is off", True),
-        ("Turn the flag on for tests", "Turn the flag off for tests", False),
-        ("The default branch is main", "The default branch is dev", True),
-        ("Standard editor is vim", "Standard editor is emacs", True),
-        ("The reviewers are Ana", "The reviewers are Bob", False),
-        (
-            "The root cause of the crash is a leak",
-            "The root cause of the crash is a lock",
-            True,
-        ),
-        ("The root cause is a leak", "The root cause is a lock", False),
-        ("All exports are stored in Redis", "All exports are stored in Kafka", True),
-        ("We use ruff", "We use flake8", False),
-        ("Redis is what we use", "Kafka is what we use", True),
-        ("Ana owns the ledger", "Bob owns the ledger", False),
-        ("Retries wait 3 seconds for each order", "Retries wait 5 seconds for each order", True),
-        ("The timeout was changed from 3 to 5", "The timeout is 5", False),
-        ("The timeout was changed from 3 to 5", "The timeout is 3", True),
-        ("The timeout is set to 5", "The timeout is 3", True),
-    ],
-)
-def test_only_a_subject_that_has_one_value_at_a_time_can_change(
-    old: str, new: str, changed: bool
-) -> None:
-    assert is_changed(sentences(old), sentences(new)) is changed
-    assert is_changed(sentences(new), sentences(old)) is changed
-
-
 def test_a_statement_is_compared_in_its_first_sentences_and_words() -> None:
     assert len(sentences("Rows stay. " * (MAX_SENTENCES + 1))) == MAX_SENTENCES
     assert [len(one) for one in sentences("word " * (MAX_TOKENS + 1))] == [MAX_TOKENS]
     assert not sentences(" . \n!")
-    (one, other) = sentences("Please set max_depth to `3`. Decision: it was raised from 2 to 3")
+
+
+def test_the_ways_to_state_a_value_are_compared_as_one() -> None:
+    one, other = sentences("Please set max_depth to `3`. Decision: it was raised from 2 to 3")
+
     assert [token.key for token in one] == ["max_depth", "=", "3"]
     assert [token.key for token in other][-2:] == ["=", "3"]

@@ -24,7 +24,7 @@ def test_only_statements_by_the_user_have_enough_confidence_to_enter_memory_md()
     assert CANDIDATE_FROM <= CANDIDATE < STORED_FROM <= BASE < NOTE < PROMOTED_FROM <= STATED
 
 
-@pytest.mark.parametrize(("lower", "higher"), [*pairwise(CLASSES)])
+@pytest.mark.parametrize(("lower", "higher"), [*pairwise(CLASSES), (0.58, NOTE)])
 def test_a_reason_raises_confidence_but_never_to_the_next_level(
     lower: float, higher: float
 ) -> None:
@@ -37,21 +37,3 @@ def test_a_candidate_with_a_reason_stays_below_the_confidence_of_a_record() -> N
 
 def test_confidence_never_exceeds_95_percent() -> None:
     assert with_reason(PURPOSE, True) == 0.95
-
-
-@pytest.mark.parametrize(
-    ("of_class", "without", "with_one"),
-    [
-        (CANDIDATE, 0.4, 0.45),
-        (BASE, 0.5, 0.55),
-        (0.58, 0.58, 0.59),
-        (NOTE, 0.6, 0.65),
-        (STATED, 0.75, 0.8),
-        (USER_NOTE, 0.85, 0.89),
-        (0.97, 0.97, 1.0),
-    ],
-)
-def test_a_reason_adds_five_percent_up_to_one_percent_below_the_next_level(
-    of_class: float, without: float, with_one: float
-) -> None:
-    assert (with_reason(of_class, False), with_reason(of_class, True)) == (without, with_one)

@@ -74,6 +74,9 @@ def test_a_sentence_worth_remembering_is_detected_and_classified(prompt: str, ki
         "It always fails on the second request",
         "never mind",
         "Should we always use transactions?",
+        "Should we never use tabs",
+        "Never use tabs?",
+        "Never use [redacted: token] tabs",
         "Can you show me the last diff",
         "I get an error: column does not exist",
         "Start with task 4. There is no need to stop after each subtask. Go on until it is done.",
@@ -102,17 +105,17 @@ def test_only_the_detected_sentence_of_a_prompt_is_returned() -> None:
     assert heard(prompt) == Heard("correction", "Filters belong in the query, not in the view.")
 
 
+def test_of_two_detected_sentences_the_one_with_more_cues_is_returned() -> None:
+    last = "Always use spaces from now on."
+
+    assert heard(f"Never use tabs. {last}") == Heard("rule", last)
+
+
 def test_a_long_detected_sentence_is_truncated_to_320_characters() -> None:
     found = heard("Never deploy " + "on a day before a holiday " * 20)
 
     assert found is not None
     assert len(found.sentence) <= 320
-
-
-def test_short_numbered_answers_are_detected_as_one_choice() -> None:
-    prompt = "Fine.\n1. two columns\n2. sorted by date\n3. a modal"
-
-    assert heard(prompt) == Heard("choice", "1. two columns 2. sorted by date 3. a modal")
 
 
 def test_a_numbered_task_list_is_not_detected_as_an_answer() -> None:
@@ -207,7 +210,7 @@ def test_a_sentence_with_a_secret_is_not_detected() -> None:
 @pytest.mark.parametrize(
     ("prompt", "answers"),
     [
-        ("1. two\n2. three", "1. two 2. three"),
+        ("1. two\n2. three\n3. four", "1. two 2. three 3. four"),
         ("1) two\n2) three", "1) two 2) three"),
         ("Fine ok you.\n1. two\n2. three", "1. two 2. three"),
         ("Fine ok you all.\n1. two\n2. three", ""),
@@ -224,24 +227,6 @@ def test_numbered_answers_are_few_short_and_follow_a_short_introduction(
     prompt: str, answers: str
 ) -> None:
     assert heard(prompt) == (Heard("choice", answers) if answers else None)
-
-
-@pytest.mark.parametrize(
-    ("prompt", "sentence"),
-    [
-        ("Never use tabs?", ""),
-        ("Should we never use tabs", ""),
-        ("Why did you never test it?", "Why did you never test it?"),
-        ("Never use tabs. Always use spaces from now on.", "Always use spaces from now on."),
-        ("Never use [redacted: token] tabs", ""),
-    ],
-)
-def test_a_question_or_a_redacted_sentence_is_weaker_than_a_statement(
-    prompt: str, sentence: str
-) -> None:
-    found = heard(prompt)
-
-    assert (found.sentence if found else "") == sentence
 
 
 def test_the_beginning_and_the_end_of_a_long_prompt_are_read() -> None:

@@ -16,6 +16,11 @@ from memory_fabric.models import RECORD_TYPES
     [
         ("Remember that the API key lives in Vault.",
          Statement("note", "The API key lives in Vault")),
+        ("Please remember that the key lives in Vault",
+         Statement("note", "The key lives in Vault")),
+        ("Remember that this project lives in Vault",
+         Statement("note", "This project lives in Vault")),
+        ("请记住：部署使用 fly.io。", Statement("note", "部署使用 fly.io")),
         ("Remember: never edit generated files",
          Statement("constraint", "Never edit generated files")),
         ("From now on, use pnpm instead of npm because it is faster.",
@@ -163,6 +168,7 @@ def test_every_form_of_statement_is_recognised_in_all_its_languages(form: Form) 
         "remember that one time",
         "remember: run the tests",
         "Remember that patience is always rewarded",
+        "Remember that it lives in Vault",
         "I'm a beginner",
         "remember that you need to push first",
         "remember that I asked for a blue header",
@@ -214,16 +220,3 @@ def test_a_remember_request_is_recognised_only_at_the_start_of_a_prompt() -> Non
 
     assert stated(f"{advice} Go on.") != []
     assert stated(f"You did well. {advice}") == []
-
-
-@pytest.mark.parametrize(
-    ("text", "kept"),
-    [
-        ("Please remember that the key lives in Vault", "The key lives in Vault"),
-        ("Remember that it lives in Vault", ""),
-        ("Remember that this project lives in Vault", "This project lives in Vault"),
-        ("请记住：部署使用 fly.io。", "部署使用 fly.io"),
-    ],
-)
-def test_a_statement_must_name_its_subject(text: str, kept: str) -> None:
-    assert [statement.text for statement in stated(text)] == ([kept] if kept else [])

@@ -102,6 +102,8 @@ def test_prose_that_mentions_notes_is_not_parsed_as_a_note(line: str) -> None:
         "Noted rule: Why: the law wants it.",
         'Noted rule: From: "keep them for ten years"',
         "Dropped:",
+        'Dropped: ""',
+        "Dropped: ...",
         "Noted rule: The invoices of “all tenants are",
         "Noted fix: Run `make cle",
         f"Noted rule: It is said in {OPEN_FENCE} always.",
@@ -442,10 +444,8 @@ def test_every_kind_of_note_has_a_record_type_and_is_documented() -> None:
         ("A is\n    b c\n    d e", Note("rule", "A is b c d e")),
         ("A is\n b c", Note("rule", "A is")),
         ("A is\n  b c", Note("rule", "A is b c")),
-        ("A is.\n    b c", Note("rule", "A is.")),
         ("A (is.)\n    b", Note("rule", "A (is.)")),
         ("A is)\n    b c", Note("rule", "A is) b c")),
-        ("A is\n    - b c", Note("rule", "A is")),
         ("A is B; ", Note("rule", "A is B")),
         ("A is B. From: [1630ad9a] x", Note("rule", "A is B.", candidate="1630ad9a")),
         ('A. From: "x y" (this) z', Note("rule", "A.", quotation="x y")),
@@ -457,32 +457,29 @@ def test_every_kind_of_note_has_a_record_type_and_is_documented() -> None:
             Note("rule", "A.", why="x", when='"git", first y'),
         ),
         ('A. Instead of: "x" and "y"', Note("rule", "A.", instead_of='"x" and "y"')),
-        ("A. For: me, please", Note("rule", "A.")),
-        ('A is B. From: "a\nb\n\nc"', Note("rule", "A is B.")),
     ],
 )
 def test_the_fields_of_a_note_end_at_the_next_field_or_line(text: str, note: Note) -> None:
     assert parse(f"Noted rule: {text}") == Parsed((note,))
 
 
-@pytest.mark.parametrize("chars", [MAX_NOTE_CHARS + 1, MAX_LINE_CHARS, MAX_LINE_CHARS + 1])
-def test_an_overlong_note_is_reported_up_to_the_length_that_is_read(chars: int) -> None:
+@pytest.mark.parametrize(
+    ("chars", "is_reported"),
+    [(MAX_NOTE_CHARS + 1, True), (MAX_LINE_CHARS, True), (MAX_LINE_CHARS + 1, False)],
+)
+def test_an_overlong_note_is_reported_up_to_the_length_of_a_line_that_is_read(
+    chars: int, is_reported: bool
+) -> None:
     parsed = parse(f"Noted rule: {'a' * chars}\nNoted rule: A is B.")
 
-    assert parsed.too_long == (("a" * chars,) if chars <= MAX_LINE_CHARS else ())
+    assert parsed.too_long == (("a" * chars,) if is_reported else ())
     assert parsed.notes == (Note("rule", "A is B."),)
-    assert parse(f"Noted rule: {'a' * MAX_NOTE_CHARS}").notes != ()
 
 
 def test_a_quotation_does_not_continue_over_another_note() -> None:
     parsed = parse('Noted rule: A is B. From: "a\nNoted fact: C is D.')
 
     assert parsed.notes == (Note("rule", "A is B."), Note("fact", "C is D."))
-
-
-@pytest.mark.parametrize("text", ['Dropped: ""', "Dropped: ..."])
-def test_an_empty_dropped_line_is_ignored(text: str) -> None:
-    assert parse(text) == Parsed()
 
 
 @pytest.mark.parametrize(

@@ -209,7 +209,7 @@ class TestWidening:
         "yes", "Yes, please!", "ok do it", "go ahead", "sounds good, thanks 👍", "lgtm", "do that",
         "ja, mach das bitte", "genau", "sí, hazlo", "vale, adelante", "oui, vas-y", "d'accord",
         "sim, pode fazer", "да, делай так", "好的，继续吧", "はい、お願いします",
-        "네, 진행해주세요",
+        "네, 진행해주세요", "👍", "好的好的", "ok " * 10,
     ],
 )  # fmt: skip
 def test_a_prompt_that_only_agrees_is_recognised_as_assent(prompt: str) -> None:
@@ -217,8 +217,12 @@ def test_a_prompt_that_only_agrees_is_recognised_as_assent(prompt: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "prompt", ["", "?", "yes but never on Fridays", "use redis", "no", "mach das nicht", "不要"]
-)
+    "prompt",
+    [
+        "", "?", "yes but never on Fridays", "use redis", "no", "mach das nicht", "不要",
+        "ok " * 11, "ok?", "ok？", "!!!", "ok 👍 redis",
+    ],
+)  # fmt: skip
 def test_a_prompt_that_does_more_than_agree_is_not_an_assent(prompt: str) -> None:
     assert not is_assent(prompt)
 
@@ -237,6 +241,16 @@ OPTIONS = "There are two ways: A) keep the cart in Redis. B) keep it in the data
         (OPTIONS, "option A", "keep the cart in Redis."),
         ("1. npm 2. pnpm 3. yarn", "2.", "pnpm"),
         ("Redis or Memcached?", "Redis", "Redis or Memcached?"),
+        ("I use it. Shall I?", "yes", "Shall I?"),
+        ("One. Two.", "yes", "Two."),
+        ("Shall I use Redis now?", "use Redis please", "Shall I use Redis now?"),
+        ("1. x 2. y", "the first", "x"),
+        # The answer does not choose one of the options.
+        ("A) x B) y", "a and c", ""),
+        ("A) x B) y", "both", ""),
+        ("A) x", "A", ""),
+        ("Redis?", "not Redis", ""),
+        ("Redis? Kafka?", "Redis", ""),
         # Several proposals, of which the answer names none.
         (OPTIONS, "ok sounds good", ""),
         (OPTIONS, "C", ""),
@@ -323,24 +337,21 @@ def test_at_least_90_percent_of_true_quotations_are_found_per_language() -> None
 @pytest.mark.parametrize(
     ("prompt", "typed"),
     [
-        ("/review never push", " never push"),
-        (" /a:b-c.d go", " go"),
-        ("/a/b is a path", "/a/b is a path"),
-        ("a <private>x</private> b", "a \n b"),
+        ("/review never push", " never push"), (" /a:b-c.d go", " go"),
+        ("/a/b is a path", "/a/b is a path"), ("a <private>x</private> b", "a \n b"),
         ("a &lt;private&gt;x&lt;/private&gt; b", "a \n b"),
         ("<private>a</private> m <private>b</private> c", "\n c"),
         ("<system-reminder>x <private>y</private></system-reminder> z", "\n z"),
-        ("a <private>never closed", "a \n"),
-        ("a </private> b", "a </private> b"),
+        ("a <private>never closed", "a \n"), ("a </private> b", "a </private> b"),
         ("<ide_selection>x</ide_selection> y", "\n y"),
         ("`<private>` and <b>this</b> stay", "`<private>` and <b>this</b> stay"),
+        ("x" * (MAX_PROMPT_CHARS + 1), "x" * MAX_PROMPT_CHARS),
     ],
-)
-def test_tagged_parts_and_a_command_are_left_out_of_the_typed_words(
+)  # fmt: skip
+def test_tagged_parts_a_command_and_what_is_too_long_are_left_out_of_the_typed_words(
     prompt: str, typed: str
 ) -> None:
     assert typed_words(prompt) == typed
-    assert typed_words("x" * (MAX_PROMPT_CHARS + 1)) == "x" * MAX_PROMPT_CHARS
 
 
 @pytest.mark.parametrize(
@@ -358,52 +369,20 @@ def test_numbers_and_characters_of_spaceless_scripts_are_separate_tokens(
 
 
 @pytest.mark.parametrize(
-    ("prompt", "agrees"),
-    [
-        ("ok " * 10, True),
-        ("ok " * 11, False),
-        ("ok?", False),
-        ("ok？", False),
-        ("👍", True),
-        ("!!!", False),
-        ("ok 👍 redis", False),
-        ("好的好的", True),
-    ],
-)
-def test_an_assent_is_short_and_has_no_other_words(prompt: str, agrees: bool) -> None:
-    assert is_assent(prompt) is agrees
-
-
-@pytest.mark.parametrize(
     ("prompt", "command"),
     [
-        ("undo", ("undo", "")),
-        ("UNDO LAST", ("undo", "last")),
-        ("undo 1a2b", ("undo", "1a2b")),
-        ("keep", ("keep", "")),
-        ("replace", ("replace", "")),
-        ("notes on", ("notes", "on")),
-        ("notes off", ("notes", "off")),
-        ("keep [1a2b3c4d]", ("keep", "1a2b3c4d")),
-        ("keep `face`", ("keep", "face")),
-        ("forget ab-d", ("forget", "ab-d")),
-        ("lift 1a2b", ("lift", "1a2b")),
+        ("undo", ("undo", "")), ("keep", ("keep", "")), ("replace", ("replace", "")),
+        ("UNDO LAST", ("undo", "last")), ("undo 1a2b", ("undo", "1a2b")),
+        ("lift 1a2b", ("lift", "1a2b")), ("forget ab-d", ("forget", "ab-d")),
+        ("keep [1a2b3c4d]", ("keep", "1a2b3c4d")), ("keep `face`", ("keep", "face")),
+        ("notes on", ("notes", "on")), ("notes off", ("notes", "off")),
         ("forget the cart total", ("forget", "the cart total")),
-        ("forget " + "a" * 53, ("forget", "a" * 53)),
-        ("forget " + "a" * 54, None),
-        ("forget abc", None),
-        ("forget cart", None),
-        ("forget the cart?", None),
-        ("keep ----", None),
-        ("keep --ab", None),
-        ("keep the cart total", None),
-        ("undo it", None),
-        ("replace x", None),
-        ("notes", None),
-        ("notes 1a2b", None),
-        ("", None),
+        ("forget " + "a" * 53, ("forget", "a" * 53)), ("forget " + "a" * 54, None),
+        ("forget abc", None), ("forget cart", None), ("forget the cart?", None),
+        ("keep ----", None), ("keep --ab", None), ("keep the cart total", None),
+        ("undo it", None), ("replace x", None), ("notes", None), ("notes 1a2b", None), ("", None),
     ],
-)
+)  # fmt: skip
 def test_a_prompt_is_a_command_only_with_an_id_or_one_of_its_words(
     prompt: str, command: tuple[str, str] | None
 ) -> None:
@@ -411,49 +390,21 @@ def test_a_prompt_is_a_command_only_with_an_id_or_one_of_its_words(
 
 
 @pytest.mark.parametrize(
-    ("prompt", "request_"),
+    ("prompt", "command"),
     [
-        ("keep that one", ("keep", "that one")),
-        ("keep it!", ("keep", "it")),
-        ("forget cart", ("forget", "cart")),
-        ("undo that rule.", ("undo", "that rule")),
+        ("keep that one", ("keep", "that one")), ("keep it!", ("keep", "it")),
+        ("forget cart", ("forget", "cart")), ("undo that rule.", ("undo", "that rule")),
         ("replace the note", ("replace", "the note")),
         ("keep" + " a" * 26 + " it", ("keep", "a " * 26 + "it")),
-        ("keep" + " a" * 27 + " it", None),
-        ("keep the cart", None),
-        ("forget", None),
-        ("forget a, b", None),
-        ("forget it?", None),
-        ("lift that rule", None),
-        ("notes that", None),
-        ("", None),
+        ("keep" + " a" * 27 + " it", None), ("keep the cart", None), ("forget", None),
+        ("forget a, b", None), ("forget it?", None), ("lift that rule", None),
+        ("notes that", None), ("", None),
     ],
-)
+)  # fmt: skip
 def test_a_short_request_is_to_memory_only_if_it_refers_to_a_memory(
-    prompt: str, request_: tuple[str, str] | None
+    prompt: str, command: tuple[str, str] | None
 ) -> None:
-    assert spoken_to_memory(prompt) == request_
-
-
-@pytest.mark.parametrize(
-    ("said", "answer", "agreed"),
-    [
-        ("I use it. Shall I?", "yes", "Shall I?"),
-        ("One. Two.", "yes", "Two."),
-        ("Shall I use Redis now?", "use Redis please", "Shall I use Redis now?"),
-        ("1. x 2. y", "the first", "x"),
-        ("Shall I use Redis or Kafka?", "yes", ""),
-        ("A) x B) y", "a and c", ""),
-        ("A) x B) y", "both", ""),
-        ("A) x", "A", ""),
-        ("Redis?", "not Redis", ""),
-        ("Redis? Kafka?", "Redis", ""),
-    ],
-)
-def test_an_answer_accepts_one_proposal_or_one_option_or_nothing(
-    said: str, answer: str, agreed: str
-) -> None:
-    assert agreement(said, answer) == (f"{agreed} — “{answer}”" if agreed else "")
+    assert spoken_to_memory(prompt) == command
 
 
 def test_a_sentence_is_returned_with_the_prompt_around_it_or_not_at_all() -> None:
