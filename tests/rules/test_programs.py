@@ -1,4 +1,4 @@
-"""The program that a command really runs, its plain words, options and scripts."""
+"""The program, plain words, options, wrapper and script of a command."""
 
 from __future__ import annotations
 
@@ -10,29 +10,20 @@ from memory_fabric.rules import programs
 @pytest.mark.parametrize(
     ("line", "script"),
     [
-        ("npm run dev", "npm dev"),
-        ("npm run-script dev", "npm dev"),
         ("npm run", ""),
         ("npm test", "npm test"),
         ("npm t", "npm test"),
         ("npm start", "npm start"),
         ("npm dev", ""),
-        ("npm install", ""),
         ("npm", ""),
-        ("yarn dev", "yarn dev"),
         ("yarn add dev", ""),
-        ("yarn deploy", "yarn deploy"),
         ("pnpm deploy", ""),
         ("yarn a.ts", ""),
         ("yarn src/a", ""),
-        ("yarn workspace web dev", "yarn dev"),
-        ("yarn workspaces run dev", "yarn dev"),
         ("npm workspace web run dev", ""),
-        ("bun run dev", "bun dev"),
         ("bun x.ts", ""),
         ("bun src/dev", ""),
         ("bun test", ""),
-        ("pnpm test", "pnpm test"),
         ("pnpm -r dev", "pnpm dev"),
         ("make dev", ""),
         ("", ""),
@@ -51,17 +42,11 @@ def test_a_script_is_recognised_by_its_package_manager(line: str, script: str) -
         ("/usr/bin/python3.11 x", "python x"),
         ("python3 x", "python x"),
         ("pythonic x", "pythonic x"),
-        (".venv/bin/pytest x", "pytest x"),
         ("bin/x", "bin/x"),
         ("./gradlew x", "gradle x"),
         ("./run x", "./run x"),
-        ("npm.cmd x", "npm x"),
         ("x.exe", "x"),
-        ("\\rm x", "rm x"),
-        ("A=1 B=2 rm x", "rm x"),
         ("A=1", "A=1"),
-        ("docker-compose up", "docker compose up"),
-        ("git -c alias.p=push p x", "git push x"),
         ("git -c alias.p=!make p x", "git -x make"),
         ("git -c user.p=push p x", "git -c user.p=push p x"),
         ("hg -c alias.p=push p x", "hg -c alias.p=push p x"),
@@ -82,7 +67,7 @@ def test_the_name_of_a_program_is_simplified(line: str, simple: str) -> None:
         ("ls", "ls"),
     ],
 )
-def test_plain_words_leave_out_options_and_their_known_values(line: str, plain: str) -> None:
+def test_plain_words_omit_options_and_their_known_values(line: str, plain: str) -> None:
     assert " ".join(programs.plain_words(line.split())) == plain
 
 
@@ -95,9 +80,7 @@ def test_plain_words_leave_out_options_and_their_known_values(line: str, plain: 
         ("-x a", ""),
     ],
 )
-def test_options_are_read_alone_and_in_clusters_before_a_double_dash(
-    line: str, options: str
-) -> None:
+def test_single_and_clustered_options_are_read_up_to_a_double_dash(line: str, options: str) -> None:
     assert programs.options_of(line.split()) == frozenset(options.split())
 
 
@@ -106,13 +89,12 @@ def test_options_are_read_alone_and_in_clusters_before_a_double_dash(
     [
         ("git bisect run x", "git bisect run"),
         ("uv run x", "uv run"),
-        ("sudo x", "sudo"),
-        ("command x", "command"),
-        ("command -v x", ""),
         ("ls sudo", ""),
     ],
 )
-def test_the_longest_known_wrapper_at_the_beginning_counts(line: str, wrapper: str) -> None:
+def test_the_longest_known_wrapper_at_the_beginning_of_a_command_is_found(
+    line: str, wrapper: str
+) -> None:
     assert " ".join(programs.wrapper_of(line.split())) == wrapper
 
 

@@ -217,7 +217,13 @@ def test_a_required_command_counts_in_any_form_that_really_runs_it(
     assert any(runs(binding, call, ()) for binding in required for call in calls) is expected
 
 
-def test_the_commands_of_a_line_keep_the_sign_behind_them() -> None:
-    signs = [(" ".join(c.words), c.after) for c in calls_of("! a && timeout 5 b; c > f", "/srv")]
+def test_the_commands_of_a_line_have_the_operator_behind_them() -> None:
+    calls = calls_of("! a && timeout 5 b; c > f", "/srv")
 
-    assert signs == [("a", "||"), ("timeout 5 b", "&&"), ("b", ";"), ("", "&&"), ("c", "")]
+    assert [(" ".join(call.words), call.after) for call in calls] == [
+        ("a", "||"),
+        ("timeout 5 b", "&&"),
+        ("b", ";"),
+        ("", "&&"),
+        ("c", ""),
+    ]
