@@ -10,7 +10,9 @@ from typing import Any
 import pexpect
 
 from command_line import GIVE_UP_S, ROOT, Done, run_here, run_process
+from memory_fabric.config import read_settings
 from memory_fabric.hooks.table import PATIENCE
+from memory_fabric.store.memory import Memory
 
 __all__ = ["GIVE_UP_S", "ROOT", "Done", "Shell"]
 
@@ -50,6 +52,12 @@ class Shell:
         assert done.status == 0, done.err
         record: dict[str, Any] = done.json
         return record
+
+    def open_memory(self) -> Memory:
+        """Open the memory of the project in this process."""
+        return Memory.open(
+            read_settings({**self.environ, "CLAUDE_PROJECT_DIR": str(self.project)}, {})
+        )
 
     @property
     def notes(self) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from typing import Any
 
@@ -11,6 +12,13 @@ from cli.shell import GIVE_UP_S, Shell
 
 # How often Ctrl-C is pressed, and how long its effect is waited for.
 PRESSES, AGAIN_S = 12, 10
+
+
+class TerminalStream(io.StringIO):
+    """A stream in memory that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 def start(shell: Shell, *words: str, **variables: str) -> Any:

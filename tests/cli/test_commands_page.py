@@ -110,37 +110,6 @@ def test_help_in_a_terminal_shows_each_example_on_its_own_line(shell: Shell, nam
     assert [e for e in examples if e not in map(str.strip, plain.splitlines())] == []
 
 
-# Of each option with a number: its default, the least and the greatest value.
-NUMBERS = {
-    "recall --limit": (10, 1, 1000),
-    "recall --depth": (0, 0, 3),
-    "history --limit": (20, 1, 10_000),
-    "viz --depth": (0, 0, 3),
-    "review --limit": (3, 1, 100),
-    "learn --budget": (8000, 0, None),
-    "serve --port": (8002, 0, 65_535),
-    "stale --limit": (20, 1, None),
-    "stale --older-than": (None, 0, None),
-    "prune --limit": (50, 1, None),
-    "prune --older-than": (None, 0, None),
-    "worth --days": (30, 1, 90),
-    "worth --price": (None, 0, 10_000),
-    "queue --limit": (50, 1, 1_000_000),
-    "queue --parent": (0, 0, 2**31 - 1),
-}
-
-
-def test_options_with_a_number_have_their_default_and_limits() -> None:
-    found = {
-        f"{name} {parameter.opts[0]}": (parameter.default, parameter.type.min, parameter.type.max)
-        for name in NAMES
-        for parameter in KNOWN[name].params
-        if hasattr(parameter.type, "min")
-    }
-
-    assert found == NUMBERS
-
-
 def test_a_summary_that_ends_with_a_colon_does_not_belong_to_the_examples() -> None:
     example = "    x\n\nAfter."
 

@@ -42,42 +42,46 @@ def test_history_shows_whether_a_memory_is_a_rule_or_a_fact(shell: Shell) -> Non
 AT = "2026-01-15T10:00:00.000Z"
 
 
-def facts_of(record: Record, **more: object) -> dict[str, str]:
+def facts_of(record: Record, **changes: object) -> dict[str, str]:
     """Return what `why` prints about a record."""
-    made = RecordTrace(record, ("s1", "", "s2"), "project", ("graph", "journal"), ())
-    return dict(origin_facts(made._replace(**more)))  # type: ignore[arg-type]
+    trace = RecordTrace(record, ("s1", "", "s2"), "project", ("graph", "journal"), ())
+    return dict(origin_facts(trace._replace(**changes)))  # type: ignore[arg-type]
 
 
-def test_why_shows_the_program_file_and_line_of_an_imported_memory() -> None:
-    evidence = {IMPORTED: "CLAUDE.md", PLACE: "docs/CLAUDE.md", LINE: 4}
-    record = Record("note", "x", evidence=evidence)
+@pytest.mark.parametrize(
+    ("evidence", "shown"),
+    [
+        ({IMPORTED: "CLAUDE.md", PLACE: "docs/CLAUDE.md", LINE: 4}, "docs/CLAUDE.md, line 4"),
+        ({IMPORTED: "CLAUDE.md", PLACE: "CLAUDE.md"}, ""),
+        ({PLACE: "a", LINE: 4}, None),
+    ],
+)
+def test_why_shows_the_program_file_and_line_of_an_imported_memory(
+    evidence: dict[str, object], shown: str | None
+) -> None:
+    origin = facts_of(Record("note", "x", evidence=evidence))["imported from"]
 
-    assert facts_of(record)["imported from"] == "CLAUDE.md, docs/CLAUDE.md, line 4"
-    same = record._replace(evidence={IMPORTED: "CLAUDE.md", PLACE: "CLAUDE.md"})
-    assert facts_of(same)["imported from"] == "CLAUDE.md"
-    assert facts_of(record._replace(evidence={PLACE: "a", LINE: 4}))["imported from"] == ""
+    parts = [] if shown is None else [part for part in ("CLAUDE.md", shown) if part]
+    assert origin == ", ".join(parts)
 
 
 def test_why_shows_the_state_of_a_memory() -> None:
     record = Record("note", "x", created_at=AT)
+    replaced = record._replace(superseded_by="0190-aaaa-12345678")
+    deletion = Change("c1", "forget", {}, (), {"at": AT}, "project", 1, False)
 
     assert facts_of(record)["state"] == "active"
     assert facts_of(record._replace(pinned=True))["state"] == "active, pinned"
-    replaced = record._replace(superseded_by="0190-aaaa-12345678")
     assert facts_of(replaced)["state"] == "active, superseded by 12345678"
-    gone = Change("c1", "forget", {}, (), {"at": AT}, "project", 1, False)
-    assert facts_of(record, deletion=gone)["state"] == "removed"
+    assert facts_of(record, deletion=deletion)["state"] == "removed"
 
 
-def test_why_leaves_out_what_is_not_known_of_a_memory() -> None:
-    record = Record("note", "x", project="shop", origin="", alternatives=("a", "b"))
-    facts = facts_of(record)
+def test_why_shows_project_sessions_alternatives_trust_and_scope_of_a_memory() -> None:
+    facts = facts_of(Record("note", "x", project="shop", origin="", alternatives=("a", "b")))
 
     assert (facts["where"], facts["sessions"], facts["instead of"]) == ("shop", "s1, s2", "a, b")
-    assert (facts["trust"], facts["scope"]) == (
-        "assistant, confidence 0.50",
-        "team, domain general",
-    )
+    assert facts["trust"] == "assistant, confidence 0.50"
+    assert facts["scope"] == "team, domain general"
 
 
 def test_the_author_of_a_shared_memory_is_a_claim_unless_a_server_vouches_for_it() -> None:

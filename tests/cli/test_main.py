@@ -118,9 +118,10 @@ def test_the_json_option_prints_an_error_with_code_name_and_remedy(
 
 
 def test_json_after_a_double_dash_is_an_argument_and_not_an_option(shell: Shell) -> None:
-    done = shell.run("why", "--", "--json")
+    after, before = shell.run("why", "--", "--json"), shell.run("why", "--json", "--", "nothing")
 
-    assert done.err.startswith("memory-fabric: ")
+    assert after.err.startswith("memory-fabric: ")
+    assert json.loads(before.err)["error"]["code"] == "not_found"
 
 
 @pytest.mark.parametrize(
@@ -270,13 +271,14 @@ def test_the_hook_command_does_not_import_typer() -> None:
     assert (done.returncode, done.stdout) == (0, b"")
 
 
-def test_a_step_has_at_most_sixty_letters_digits_and_hyphens(shell: Shell) -> None:
-    record = shell.remember("Use tabs", "--step", "a" * 56 + "-._9")
-    long = shell.run("remember", "Use spaces", "--step", "a" * 61)
+def test_the_name_of_a_step_has_at_most_sixty_characters(shell: Shell) -> None:
+    longest = "a" * 56 + "-._9"
+    shell.remember("Use tabs", "--step", longest)
 
-    assert record["id"] and long.status == 2
-    assert "cannot name a step" in long.err
-    assert shell.run("undo", "--step", "a" * 56 + "-._9").status == 0
+    refused = shell.run("remember", "Use spaces", "--step", "a" * 61)
+
+    assert refused.status == 2 and "cannot name a step" in refused.err
+    assert shell.run("undo", "--step", longest).status == 0
 
 
 def test_an_error_without_a_remedy_names_the_help_of_the_command(shell: Shell) -> None:
@@ -286,12 +288,6 @@ def test_an_error_without_a_remedy_names_the_help_of_the_command(shell: Shell) -
     assert wrong.err.endswith(" See memory-fabric queue --help.\n")
     assert (unknown.status, wrong.status) == (3, 2)
     assert unknown.err.endswith(" See memory-fabric project --help.\n")
-
-
-def test_json_before_a_double_dash_still_counts(shell: Shell) -> None:
-    done = shell.run("why", "--json", "--", "nothing")
-
-    assert json.loads(done.err)["error"]["code"] == "not_found"
 
 
 def test_an_error_of_the_operating_system_is_told_with_its_file_and_a_remedy(

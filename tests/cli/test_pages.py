@@ -83,15 +83,14 @@ def test_each_page_is_listed_with_what_it_contains(shell: Shell) -> None:
 
 
 def test_importing_a_page_restores_only_what_memory_lacks(shell: Shell) -> None:
-    id_ = shell.remember("--type", "rule", "Use tabs, not spaces")["id"]
+    shell.remember("--type", "rule", "Use tabs, not spaces")
     shell.run("export", "--markdown", "pages")
-    home = str(shell.user_home / "other")
+    other_home = str(shell.user_home / "other")
 
-    new = shell.run("import", "pages/shop.md", MEMORY_FABRIC_HOME=home)
+    new = shell.run("import", "pages/shop.md", MEMORY_FABRIC_HOME=other_home)
     same = shell.run("import", "pages/shop.md", "--json").json
 
     assert new.out.startswith("pages/shop.md: memories of shop, 1 restored, 0 edited, 0 added\n")
     assert new.out.endswith("Imported. memory-fabric import --undo takes it back.\n")
     assert (same["stored"], same["pages"][0]["own"]) == (False, True)
-    assert same["pages"][0]["graph"] == {"entities": 0, "observations": 0, "relations": 0}
-    assert [one["id"] for one in shell.run("viz", "--json").json["records"]] == [id_]
+    assert len(shell.run("viz", "--json").json["records"]) == 1

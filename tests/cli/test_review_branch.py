@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from command_line import Done
-from memory_fabric.cli.commands.share import markdown, report_as_json
+from memory_fabric.cli.commands.share import markdown
 from memory_fabric.models import Record
 from sync.repositories import Machine
 
@@ -151,12 +151,3 @@ def test_a_report_shows_a_reworded_record_with_its_former_words() -> None:
     assert "### Changes\n\n- Use Redis (decision 00000001)\n  - before: Use Kafka (" in text
     assert "### Replaces" not in text and "cannot be read" not in text
     assert "\n".join(markdown(report | {"changed": []})).endswith("\n\nNothing.")
-
-
-def test_a_part_of_a_report_becomes_json_whatever_it_holds() -> None:
-    record = Record("decision", "Use Kafka", id="0190-00000001")
-
-    told = report_as_json({"added": [record], "base": "main", "unreadable": 0})
-
-    assert (told["base"], told["unreadable"]) == ("main", 0)
-    assert told["added"][0]["what"] == "Use Kafka"

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from cli.shell import Shell
 from viewer import waits
 
 OFF = "Not shared: memory-fabric shares no records of this project.\n"
-
-
-def hear_of_bob(shell: Shell) -> None:
-    """Switch sharing on, and have a session read what a colleague has shared."""
-    shell.run("share", "on")
-    waits.read(shell, waits.colleague(shell, "Carts are kept in Redis"))
 
 
 def test_sharing_is_off_until_it_is_switched_on(shell: Shell) -> None:
@@ -49,44 +41,25 @@ def test_an_unreadable_line_and_a_conflict_in_the_shared_file_are_told(shell: Sh
     path.write_text("{torn\n" + path.read_text("utf-8"), "utf-8")
     torn = shell.run("share").out
     path.write_text("<<<<<<< HEAD\n" + path.read_text("utf-8") + ">>>>>>> theirs\n", "utf-8")
-    marked = shell.run("share")
+    shell.remember("Use spaces in Python")
+    marked = shell.run("share").out
 
     assert "1 lines of it cannot be read and are ignored.\n" in torn
     assert "conflict markers" not in torn
-    assert "It has conflict markers: keep the lines of both sides" in marked.out
-    shell.remember("Use spaces in Python")
-    waiting = shell.run("share").out
-    assert "1 of your lines wait in the home until the merge conflict is resolved.\n" in waiting
+    assert "It has conflict markers: keep the lines of both sides" in marked
+    assert "1 of your lines wait in the home until the merge conflict is resolved.\n" in marked
 
 
 def test_ending_the_sharing_stops_reading_others_and_keeps_their_records(shell: Shell) -> None:
-    hear_of_bob(shell)
+    shell.run("share", "on")
+    waits.read(shell, waits.colleague(shell, "Carts are kept in Redis"))
 
     on, off = shell.run("share").out, shell.run("share", "off").out
+    deleted = shell.run("share", "off", "--forget", "--yes").out
 
-    assert on.endswith("Records of others, by the name they claim: bob 1.\n")
+    others = "Records of others, by the name they claim: bob 1.\n"
+    assert on.endswith(others)
     assert off.startswith(f"{OFF}Records of others are not read any more;")
-    assert off.endswith(
-        "Records of others, by the name they claim: bob 1.\n"
-        "They stay; memory-fabric share off --forget deletes them.\n"
-    )
-
-
-def test_records_of_others_are_deleted_only_with_yes(shell: Shell) -> None:
-    hear_of_bob(shell)
-
-    preview = shell.run("share", "off", "--forget").out
-    done = shell.run("share", "off", "--forget", "--yes")
-    again = shell.run("share", "off", "--forget")
-
-    assert "1 records of others would be deleted; nothing was changed. --yes does so." in preview
-    assert "Deleted: 1 records of others. share on reads them again." in done.out
-    assert again.out.endswith("There are no records of others.\n")
-    assert shell.run("share", "--json").json["others"] == {}
-
-
-@pytest.mark.parametrize("action", ["on", "status"])
-def test_the_records_of_others_are_forgotten_only_with_off(shell: Shell, action: str) -> None:
-    done = shell.run("share", action, "--forget")
-
-    assert done.status == 2 and "--forget needs off." in done.err
+    assert off.endswith(f"{others}They stay; memory-fabric share off --forget deletes them.\n")
+    assert "Deleted: 1 records of others. share on reads them again." in deleted
+    assert shell.run("share", "off", "--forget").out.endswith("There are no records of others.\n")

@@ -71,7 +71,7 @@ def test_status_shows_when_each_tier_was_last_written_and_read(filled: Shell) ->
 def test_status_shows_the_age_of_the_backup_and_whether_the_copy_is_sound(filled: Shell) -> None:
     (made,) = filled.run("backup", "--json").json["made"]
 
-    sound = tier(filled, "graph")
+    sound, sound_line = tier(filled, "graph"), filled.run("status").out.splitlines()[-1]
     Path(made).write_bytes(Path(made).read_bytes()[:5000])
     torn = tier(filled, "graph")
 
@@ -79,6 +79,9 @@ def test_status_shows_the_age_of_the_backup_and_whether_the_copy_is_sound(filled
     assert (sound["state"], sound["backup"]["sound"]) == ("healthy", True)
     assert (torn["state"], torn["backup"]["sound"]) == ("degraded", False)
     assert "memory-fabric backup" in torn["findings"][0]["remedy"]
+    assert sound_line.startswith("The newest backup is ")
+    assert sound_line.endswith(" old, verified now.")
+    assert filled.run("status").out.endswith(" old, unreadable.\n")
 
 
 def test_merge_conflict_markers_are_reported_with_line_numbers_and_remedy(filled: Shell) -> None:
@@ -258,17 +261,6 @@ def test_status_of_an_empty_memory_shows_that_nothing_is_stored_yet(shell: Shell
     assert "wait for the graph" not in shown
 
 
-def test_status_shows_the_newest_backup(filled: Shell) -> None:
-    (made,) = filled.run("backup", "--json").json["made"]
-    sound = filled.run("status").out
-    Path(made).write_bytes(Path(made).read_bytes()[:5000])
-    torn = filled.run("status").out
-
-    assert sound.splitlines()[-1].startswith("The newest backup is ")
-    assert sound.endswith(" old, verified now.\n")
-    assert torn.endswith(" old, unreadable.\n")
-
-
 def test_status_shows_how_many_changes_wait_for_the_graph(filled: Shell) -> None:
     at = timestamp(time.time() - 7200)
     (journal_of(filled).parent / "graph-queue.jsonl").write_text(waiting(at) * 2)
@@ -276,31 +268,43 @@ def test_status_shows_how_many_changes_wait_for_the_graph(filled: Shell) -> None
     assert "\n2 changes wait for the graph, the oldest since 2 h.\n" in filled.run("status").out
 
 
-def test_worth_counts_what_a_session_was_told_and_its_price(filled: Shell) -> None:
+@pytest.fixture
+def told(filled: Shell) -> Shell:
+    """A shell in which a session was told something."""
     hook = json.dumps({"hook_event_name": "SessionStart", "session_id": "s", "source": "startup"})
     environ = {"CLAUDE_PROJECT_DIR": str(filled.project), "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1"}
-    nothing = filled.run("worth", "--days", "7")
     filled.run("hook", stdin=hook, **environ)
+    return filled
 
-    plain = filled.run("worth")
-    priced = filled.run("worth", "--price", "10000")
-    told = filled.run("worth", "--price", "3", "--json").json
-    free = filled.run("worth", "--json").json
 
-    assert (nothing.status, nothing.out) == (3, "Nothing was told in the last 7 days.\n")
-    assert (plain.status, told["sessions"], told["days"]) == (0, 1, 30)
-    chars, tokens = told["total"]["chars"], told["total"]["tokens"]
-    assert tokens in (chars // 4, -(-chars // 4)) and tokens > 0
-    assert told["total"]["cost"] == round(chars / 4 * 3 / 1e6, 6) == told["weeks"][0]["cost"]
-    assert (told["price_per_million"], free["price_per_million"]) == (3.0, None)
-    assert (free["total"]["cost"], free["weeks"][0]["cost"]) == (None, None)
-    assert "name" not in told["total"] and {one["name"] for one in told["channels"]} == {"session"}
-    assert plain.out.startswith(f"Told in the last 30 days: {tokens} tokens in 1 session.\n")
-    assert plain.out.splitlines()[1].split()[:4] == ["week", "of", "sessions", "tokens"]
-    assert "For the cost give --price" in plain.out and "dollars" not in plain.out
-    assert "request for notes" in plain.out and "headings" in plain.out
-    assert priced.out.count("dollars") == 3 and "For the cost" not in priced.out
-    assert f"{chars / 4 * 10_000 / 1e6:.4f}" in priced.out
+def test_worth_finds_nothing_if_no_session_was_told_anything(filled: Shell) -> None:
+    done = filled.run("worth", "--days", "7")
+
+    assert (done.status, done.out) == (3, "Nothing was told in the last 7 days.\n")
+
+
+def test_worth_counts_the_tokens_that_sessions_were_told(told: Shell) -> None:
+    shown = told.run("worth").out
+    counted = told.run("worth", "--json").json
+
+    chars, tokens = counted["total"]["chars"], counted["total"]["tokens"]
+    assert 0 < chars // 4 <= tokens <= -(-chars // 4)
+    assert (counted["sessions"], counted["days"], counted["price_per_million"]) == (1, 30, None)
+    assert (counted["total"]["cost"], counted["weeks"][0]["cost"]) == (None, None)
+    assert {one["name"] for one in counted["channels"]} == {"session"}
+    assert shown.startswith(f"Told in the last 30 days: {tokens} tokens in 1 session.\n")
+    assert shown.splitlines()[1].split()[:4] == ["week", "of", "sessions", "tokens"]
+    assert "For the cost give --price" in shown and "dollars" not in shown
+
+
+def test_worth_multiplies_tokens_by_the_price_of_a_million(told: Shell) -> None:
+    shown = told.run("worth", "--price", "10000").out
+    counted = told.run("worth", "--price", "3", "--json").json
+
+    tokens, cost = counted["total"]["chars"] / 4, counted["total"]["cost"]
+    assert cost == counted["weeks"][0]["cost"] == round(tokens * 3 / 1e6, 6)
+    assert f"{tokens * 10_000 / 1e6:.4f}" in shown
+    assert shown.count("dollars") == 3 and "For the cost" not in shown
 
 
 def test_the_price_of_tokens_can_stand_in_config_toml(filled: Shell) -> None:

@@ -251,19 +251,3 @@ def test_a_file_for_json_or_a_drawing_is_only_named(told: Shell) -> None:
     assert page.out == f"Open it in a browser: {told.project / 'page.html'}\n"
     data = json.loads((told.project / "data.json").read_text("utf-8"))
     assert "focus" not in data and data["entities"]
-
-
-def test_a_drawing_reaches_one_step_unless_a_depth_is_given(told: Shell) -> None:
-    plain = told.run("viz", "orders-api", "--mermaid").out
-    one = told.run("viz", "orders-api", "--mermaid", "--depth", "1").out
-
-    assert plain == one
-
-
-def test_viz_of_a_damaged_memory_shows_nothing(told: Shell) -> None:
-    told.database.write_bytes(b"no database " * 400)
-
-    done = told.run("viz", "--json")
-
-    assert (done.status, done.out) == (1, "")
-    assert "Nothing can be shown: " in done.err

@@ -85,24 +85,21 @@ def test_removing_an_unknown_alias_adds_nothing_to_the_history(shell: Shell) -> 
     assert shell.run("history", "--json").json == before
 
 
-def test_merge_lists_each_entity_with_the_number_of_observations_and_relations(
+def test_merge_lists_each_entity_with_its_numbers_of_observations_and_relations(
     filled: Shell,
 ) -> None:
-    preview = filled.run("merge", "PostgreSQL", "MongoDB")
-    listed = filled.run("merge", "PostgreSQL", "MongoDB", "--json").json
-    done = filled.run("merge", "PostgreSQL", "MongoDB", "--yes", "--json").json
+    rows = [line.split() for line in filled.run("merge", "PostgreSQL", "MongoDB").out.splitlines()]
+    told = filled.run("merge", "PostgreSQL", "MongoDB", "--json").json
 
-    rows = [line.split() for line in preview.out.splitlines()]
     assert rows[0] == ["entity", "type", "observations", "relations"]
     assert [row[0] for row in rows[1:3]] == ["PostgreSQL", "MongoDB"]
-    assert (listed["merged"], done["merged"], done["into"]) == (False, True, "PostgreSQL")
-    assert [(one["name"], one["observations"]) for one in listed["names"]] == [("MongoDB", 1)]
+    assert [(one["name"], one["observations"]) for one in told["names"]] == [("MongoDB", 1)]
 
 
 def test_an_entity_without_another_name_is_told_as_such(filled: Shell) -> None:
-    assert filled.run("alias", "PostgreSQL").out == "It has no other name.\n"
+    before = filled.run("alias", "PostgreSQL").out
     filled.run("alias", "PostgreSQL", "PG")
-    assert filled.run("alias", "PostgreSQL", "--remove", "PG").out == "It has no other name.\n"
-    assert filled.run("alias", "PostgreSQL", "PG", "--json").json == [
-        {"entity": "PostgreSQL", "aliases": ["PG"], "store": "project"}
-    ]
+
+    after = filled.run("alias", "PostgreSQL", "--remove", "PG").out
+
+    assert before == after == "It has no other name.\n"

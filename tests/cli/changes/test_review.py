@@ -86,34 +86,37 @@ def test_review_shows_at_most_three_items_and_counts_the_others(
     shell: Shell, filled: dict[str, str]
 ) -> None:
     plain = shell.run("review").out
+    all_shown = shell.run("review", "--limit", "4").out
     told = shell.run("review", "--json").json
 
-    for name in ("candidate", "contradiction", "contradicted", "stale"):
-        assert filled[name][-8:] in plain
     assert filled["duplicate"][-8:] not in plain
-    assert "prompt: stop. don't start it" in plain
-    lines = plain.splitlines()
-    assert lines[0] == "candidate: candidates --keep ID, or --drop ID"
-    candidate = f"  {filled['candidate'][-8:]} (rule, team, by the user, "
-    assert lines[1].startswith(candidate) and lines[1].endswith("): don't start it")
-    assert lines[2] == "    prompt: stop. don't start it"
-    assert lines[3].startswith("contradiction: edit ID --instead-of ID")
-    assert [line.rpartition("): ")[2] for line in lines[4:6]] == [
-        "The order archive is in Postgres",
-        "We use MongoDB for the order archive",
-    ]
-    assert "1 near duplicate more (--limit)" in plain
-    assert "(--limit)" not in shell.run("review", "--limit", "4").out
-    [age] = re.findall(r"^stale memory, (\d+) days old: ", plain, re.MULTILINE)
-    assert int(age) > 2000 and plain.count("days old") == 1
-    assert plain.splitlines()[-1].startswith("Changes of --step review-")
-    assert "days old" in plain and "because: it expires them" in plain
+    assert "1 near duplicate more (--limit)" in plain and "(--limit)" not in all_shown
     assert len(told["due"]) == 3
     kinds = ("candidate", "contradiction", "stale", "duplicate")
     others = dict.fromkeys(("rule", "imported", "shared"), 0)
     assert told["total"] == dict.fromkeys(kinds, 1) | others
     assert told["due"][1]["others"][0]["id"] == filled["contradicted"]
     assert told["step"].startswith("review-")
+
+
+def test_review_shows_each_item_with_its_remedy_and_its_texts(
+    shell: Shell, filled: dict[str, str]
+) -> None:
+    plain = shell.run("review").out
+
+    lines = plain.splitlines()
+    for name in ("candidate", "contradiction", "contradicted", "stale"):
+        assert filled[name][-8:] in plain
+    assert lines[0] == "candidate: candidates --keep ID, or --drop ID"
+    assert lines[1].startswith(f"  {filled['candidate'][-8:]} (rule, team, by the user, ")
+    assert lines[1].endswith("): don't start it")
+    assert lines[2] == "    prompt: stop. don't start it"
+    assert lines[3].startswith("contradiction: edit ID --instead-of ID")
+    assert lines[4].endswith("): The order archive is in Postgres")
+    assert lines[5].endswith("): We use MongoDB for the order archive")
+    [age] = re.findall(r"^stale memory, (\d+) days old: ", plain, re.MULTILINE)
+    assert int(age) > 2000 and "because: it expires them" in plain
+    assert lines[-1].startswith("Changes of --step review-")
 
 
 def test_commands_with_the_same_step_name_are_undone_together(

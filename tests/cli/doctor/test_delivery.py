@@ -9,6 +9,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from memory_fabric.events import load_object
 from memory_fabric.health import delivery as receipts
 
@@ -162,19 +164,47 @@ def test_only_the_end_of_a_long_transcript_is_read_and_invalid_lines_are_skipped
     assert [receipt.references for receipt in shown.receipts] == [("1a2b3c4d",)]
 
 
-def test_only_the_newest_transcripts_of_recent_days_are_read(tmp_path: Path) -> None:
+def test_only_the_newest_transcripts_are_read(tmp_path: Path) -> None:
     now_s = time.time()
     for number in range(25):
         path = tmp_path / f"s-{number}.jsonl"
         path.write_text("{}\n", "utf-8")
         os.utime(path, (now_s - number * 3600, now_s - number * 3600))
-    (tmp_path / "old.jsonl").write_text("{}\n", "utf-8")
-    os.utime(tmp_path / "old.jsonl", (now_s - 15 * 86400, now_s - 15 * 86400))
     (tmp_path / "folder.jsonl").mkdir()
 
     found = receipts.files_of([str(tmp_path), str(tmp_path), str(tmp_path / "none")], now_s)
 
     assert list(map(Path, found)) == [tmp_path / f"s-{n}.jsonl" for n in range(receipts.MAX_FILES)]
+
+
+def test_transcripts_older_than_fourteen_days_are_not_read(tmp_path: Path) -> None:
+    now_s = time.time()
+    for name, age_s in (("old", receipts.MAX_AGE_S + 1), ("young", receipts.MAX_AGE_S)):
+        path = tmp_path / f"{name}.jsonl"
+        path.write_text("{}\n", "utf-8")
+        os.utime(path, (now_s - age_s, now_s - age_s))
+
+    assert receipts.files_of([str(tmp_path)], now_s) == [str(tmp_path / "young.jsonl")]
+
+
+def test_a_transcript_is_read_whole_if_its_size_is_the_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [tmp_path / name for name in ("a.jsonl", "b.jsonl", "c.jsonl")]
+    for path in paths:
+        path.write_text('{"type":"user","n":1}\n{"type":"user","n":2}\n', "utf-8")
+    size = paths[0].stat().st_size
+
+    def are_whole(max_bytes: int, max_bytes_of_file: int) -> list[bool]:
+        monkeypatch.setattr(receipts, "MAX_BYTES", max_bytes)
+        monkeypatch.setattr(receipts, "MAX_BYTES_OF_FILE", max_bytes_of_file)
+        return [one.whole for one in receipts.read(map(str, paths))]
+
+    assert [one["n"] for one in receipts.entries(str(paths[0]), size)] == [1, 2]
+    assert [one["n"] for one in receipts.entries(str(paths[0]), size - 1)] == [2]
+    assert are_whole(9 * size, size) == [True] * 3
+    assert are_whole(9 * size, size - 1) == [False] * 3
+    assert are_whole(2 * size, size) == [True, True, False]
 
 
 def test_transcripts_that_cannot_be_read_are_skipped(tmp_path: Path) -> None:
@@ -220,30 +250,31 @@ def test_transcript_lines_without_a_type_are_not_parsed(tmp_path: Path) -> None:
 
 
 def test_a_long_name_that_was_cut_in_the_shown_line_is_recognised() -> None:
-    name = "analytics-db-of-the-northern-region"
-    block = f"<memory-fabric>\n- [service · {name[:12]}…] It runs.\n</memory-fabric>"
+    block = "<memory-fabric>\n- [service · analytics-db…] It runs.\n</memory-fabric>"
     shown = show(given("UserPromptSubmit", block, 1), said("assistant", "Yes.", 9))
+    ledger = [("s-1", "graph:analytics-db-of-the-northern-region#1", "prompt", at(1))]
 
-    assert receipts.lost([("s-1", f"graph:{name}#1", "prompt", at(1))], [shown]) == (1, [])
+    assert receipts.lost(ledger, [shown]) == (1, [])
 
 
 def test_a_block_without_labels_confirms_no_memory() -> None:
     block = "<memory-fabric>\n- […] It runs.\n- plain\n</memory-fabric>"
     shown = show(given("UserPromptSubmit", block, 1), said("assistant", "Yes.", 9))
 
-    assert receipts.lost([("s-1", MEMORY, "prompt", at(1))], [shown])[0] == 1
-    assert len(receipts.lost([("s-1", MEMORY, "prompt", at(1))], [shown])[1]) == 1
+    number, lost = receipts.lost([("s-1", MEMORY, "prompt", at(1))], [shown])
+
+    assert (number, len(lost)) == (1, 1)
 
 
-def test_an_injection_at_the_moment_of_the_last_answer_or_of_the_first_line_is_not_judged() -> None:
-    part = show(said("user", ASKED, 2), said("assistant", "Hello.", 6), whole=False)
-    whole = show(said("user", ASKED, 2), said("assistant", "Hello.", 6))
+def test_only_injections_between_the_first_line_and_the_last_answer_are_judged() -> None:
+    entries = said("user", ASKED, 2), said("assistant", "Hello.", 6)
 
-    def expected(second: int, shown: receipts.Dialogue) -> int:
-        return receipts.lost([("s-1", MEMORY, "prompt", at(second))], [shown])[0]
+    def are_judged(shown: receipts.Dialogue, *seconds: int) -> list[bool]:
+        ledgers = [[("s-1", MEMORY, "prompt", at(second))] for second in seconds]
+        return [receipts.lost(ledger, [shown])[0] == 1 for ledger in ledgers]
 
-    assert [expected(second, part) for second in (2, 3, 5, 6)] == [0, 1, 1, 0]
-    assert [expected(second, whole) for second in (1, 2, 6)] == [1, 1, 0]
+    assert are_judged(show(*entries, whole=False), 2, 3, 5, 6) == [False, True, True, False]
+    assert are_judged(show(*entries), 1, 2, 6) == [True, True, False]
 
 
 def test_a_dialogue_knows_its_folder_its_first_time_and_its_last_answer() -> None:

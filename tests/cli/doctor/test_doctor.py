@@ -58,10 +58,14 @@ def test_doctor_groups_checks_by_area_and_ends_with_a_summary(enabled: Shell) ->
     mended = enabled.run("doctor", "--fix", PYTHONIOENCODING="utf-8")
 
     assert done.status == 0
-    assert "\nClaude Code\n" in done.out and "✓ ok" in done.out and "! warning" in done.out
-    last = done.out.splitlines()[-1]
-    assert "checks: " in last and "fine" in last and "to look at" in last and "--fix" in last
-    assert "removed other users' rights on " in mended.out
+    *lines, last = done.out.splitlines()
+    headings = [line for line in lines if not line.startswith(" ")]
+    assert headings == ["Installation", "Claude Code", "At work", "Storage"]
+    well = sum(line.startswith("  ✓ ok ") for line in lines)
+    odd = sum(line.startswith("  ! warning ") for line in lines)
+    assert well > 20 and odd > 0
+    assert last.startswith(f"{well + odd} checks: {well} fine, {odd} to look at.")
+    assert "--fix" in last and "removed other users' rights on " in mended.out
 
 
 def test_doctor_prints_ascii_symbols_if_the_terminal_lacks_unicode(shell: Shell) -> None:
@@ -127,15 +131,3 @@ def test_a_broken_module_fails_only_the_doctor_checks_that_need_it(
     assert {name for name, check in canary.items() if check["state"] == "fault"} == faults
     assert len(canary) == 9
     assert all("cut" in canary[name]["told"] for name in faults)
-
-
-def test_doctor_sums_up_its_checks_by_their_state(shell: Shell) -> None:
-    done = shell.run("doctor")
-
-    lines = done.out.splitlines()
-    fine = sum(line.startswith("  ✓ ok ") for line in lines)
-    odd = sum(line.startswith("  ! warning ") for line in lines)
-    assert done.status == 0 and fine > 20 and odd > 0
-    assert lines[-1].startswith(f"{fine + odd} checks: {fine} fine, {odd} to look at.")
-    headings = [line for line in lines if not line.startswith(" ")]
-    assert headings[:-1] == ["Installation", "Claude Code", "At work", "Storage"]

@@ -460,30 +460,26 @@ def test_setup_in_a_terminal_changes_nothing_unless_answered_yes(
     assert not os.path.exists(shell.memory / "setup.json")
 
 
-def test_setup_of_a_project_warns_that_others_need_the_same_path(shell: Shell) -> None:
-    done = shell.run("setup", "--settings", "project", "--yes")
-    told = shell.run("setup", "--settings", "project", "--yes", "--json").json
-    back = shell.run("setup", "--remove", "--yes")
-    local = shell.run("setup", "--settings", "local", "--yes")
-
-    folder = shell.project / ".claude"
-    assert done.out.count("Written: ") == 2
-    assert "Other users of the repository need memory-fabric at the same path" in done.out
-    assert "claude mcp add" not in done.out
-    assert (told["files"], told["written"], told["next"]) == ([], False, [])
-    assert f"{folder}/settings.json would be deleted: it held nothing else." in back.out
-    assert f"{folder}/settings.json is as it was before.\n" in back.out
-    assert "New sessions" not in back.out and "at the same path" not in back.out
-    assert "at the same path" not in local.out
-
-
-def test_setup_in_the_users_settings_does_not_mention_other_users(
-    shell: Shell, settings: Path
+@pytest.mark.parametrize(("place", "warns"), [("project", True), ("local", False), ("user", False)])
+def test_only_setup_in_project_settings_warns_that_others_need_the_same_path(
+    shell: Shell, place: str, warns: bool
 ) -> None:
-    done = shell.run("setup", "--yes")
+    done = shell.run("setup", "--settings", place, "--yes")
 
     assert "New sessions will have the hooks." in done.out
-    assert "at the same path" not in done.out and "would be deleted" not in done.out
+    warning = "Other users of the repository need memory-fabric at the same path"
+    assert (warning in done.out) is warns
+
+
+def test_removing_a_setup_says_what_becomes_of_the_file(shell: Shell) -> None:
+    shell.run("setup", "--settings", "project", "--yes")
+
+    done = shell.run("setup", "--remove", "--yes")
+
+    file = shell.project / ".claude" / "settings.json"
+    assert f"{file} would be deleted: it held nothing else." in done.out
+    assert f"{file} is as it was before.\n" in done.out
+    assert "New sessions" not in done.out
 
 
 def test_removing_a_setup_that_is_not_there_says_so(shell: Shell) -> None:
@@ -498,7 +494,6 @@ def test_removing_a_setup_that_is_not_there_says_so(shell: Shell) -> None:
         (("--file", "x", "--settings", "user"), "Use either --settings or --file"),
         (("--shell", "--mcp"), "--shell only links the command"),
         (("--shell", "--client", "codex"), "--shell only links the command"),
-        (("--client", "codex", "--settings", "user"), "--client has its own file"),
         (("--bin", "x"), "--bin needs --shell"),
     ],
 )
