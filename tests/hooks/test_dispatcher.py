@@ -276,7 +276,7 @@ def test_texts_are_forwarded_and_exchanged_only_if_that_is_set_up(sandbox: Sandb
     assert _ran(sandbox, forwarding, "Stop") == []
 
 
-def test_work_after_the_reply_is_left_out_if_the_client_did_not_take_the_reply() -> None:
+def test_callbacks_of_a_reply_run_only_if_the_client_has_read_the_reply() -> None:
     done: list[str] = []
     outcome = dispatcher.Outcome(receipts=(lambda: done.append("told"),), limit=Deadline())
 
@@ -317,7 +317,7 @@ def test_the_longest_duration_of_an_event_includes_the_work_after_its_reply(
     assert longest_s("Stop", environ) == factor * stop.wall_s + AFTER_REPLY_S
 
 
-def test_a_prompt_and_a_sessions_end_have_less_time_than_the_client_gives_them() -> None:
+def test_a_prompt_and_a_session_end_have_less_time_than_the_client_gives_them() -> None:
     assert HANDLERS["UserPromptSubmit"].wall_s < 5
     assert HANDLERS["SessionEnd"].wall_s < 1.5
 

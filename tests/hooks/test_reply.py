@@ -144,7 +144,7 @@ def test_every_part_of_merged_replies_is_kept() -> None:
     assert merge((two, one)).again and not merge((two, two)).again
 
 
-def test_a_stop_ends_only_a_prompt_and_alone() -> None:
+def test_a_stop_is_printed_only_for_a_prompt_and_without_other_parts() -> None:
     reply = Reply(context="facts", notice="saved", stop="done")
 
     assert said("UserPromptSubmit", reply) == {"decision": "block", "reason": "done"}
@@ -159,7 +159,7 @@ def test_own_words_follow_the_memories() -> None:
     assert alone["additionalContext"] == "ours"
 
 
-def test_only_a_compaction_gets_plain_text() -> None:
+def test_plain_text_is_printed_only_at_a_compaction() -> None:
     assert encode("PreCompact", Reply(plain="Notes, bitte ü")) == "Notes, bitte ü".encode()
     assert encode("Stop", Reply(plain="Notes")) == b""
 
@@ -173,7 +173,7 @@ def test_a_text_is_cut_if_it_has_one_unit_too_many() -> None:
         assert MAX_UNITS - 2 <= utf16_units(cut) + len("\n" + CLOSE_FENCE) <= MAX_UNITS
 
 
-def test_input_beyond_the_limit_is_read_but_not_kept(
+def test_input_above_the_limit_is_read_up_to_a_second_limit_but_not_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "in").write_bytes(b"x" * 200_000)

@@ -249,26 +249,22 @@ def test_a_statement_with_a_secret_is_neither_suggested_as_a_note_nor_stored(
 
 
 @pytest.mark.parametrize(
-    ("prompt", "status"),
+    ("rest", "status", "evidence"),
     [
-        (REQUEST, "active"),
-        (f"{REQUEST}\n\nAnd fix the importer.", "active"),
-        (f"{REQUEST}\nAnd fix the importer.\nThen stop.", "candidate"),
+        ("", "active", set()),
+        ("\n\nAnd fix the importer.", "active", {QUOTATION}),
+        ("\nAnd fix the importer.\nThen stop.", "candidate", {PASTED, PROMPT}),
     ],
 )
 def test_a_statement_in_a_prompt_of_more_than_two_lines_waits_for_a_yes(
-    client: SimulatedClient, prompt: str, status: str
+    client: SimulatedClient, rest: str, status: str, evidence: set[str]
 ) -> None:
-    client.fire("UserPromptSubmit", prompt=prompt)
+    client.fire("UserPromptSubmit", prompt=REQUEST + rest)
 
     (record,) = client.records("1")
 
     assert record.status == status
-    assert bool(record.evidence.get(PASTED)) == (status == "candidate")
-    assert (QUOTATION in record.evidence, PROMPT in record.evidence) == (
-        status == "active" and prompt != REQUEST,
-        status == "candidate",
-    )
+    assert record.evidence.keys() & {QUOTATION, PASTED, PROMPT} == evidence
 
 
 def test_a_statement_is_not_stored_while_notes_are_off(client: SimulatedClient) -> None:

@@ -208,13 +208,13 @@ def tasks(client: SimulatedClient, kind: str = "general-purpose") -> list[tuple[
     return [(id_, text) for id_, text, _ in found]
 
 
-def test_a_long_task_is_stored_by_its_start_and_end(client: SimulatedClient) -> None:
-    head, tail = "\n" + "a" * (HEAD_CHARS - 1), "b" * TAIL_CHARS
-    for number, prompt in enumerate((head[1:] + tail, head[1:] + "c" + tail)):
+def test_only_the_start_and_the_end_of_a_long_task_are_stored(client: SimulatedClient) -> None:
+    head, tail = "a" * (HEAD_CHARS - 1), "b" * TAIL_CHARS
+    for id_, prompt in (("t0", head + tail), ("t1", f"{head}c{tail}")):
         asked = {"prompt": prompt}
-        client.fire("PreToolUse", tool_name="Task", tool_use_id=f"t{number}", tool_input=asked)
+        client.fire("PreToolUse", tool_name="Task", tool_use_id=id_, tool_input=asked)
 
-    assert tasks(client) == [("t0", head + tail), ("t1", f"{head}\n{tail}")]
+    assert tasks(client) == [("t0", f"\n{head}{tail}"), ("t1", f"\n{head}\n{tail}")]
 
 
 @pytest.mark.parametrize(

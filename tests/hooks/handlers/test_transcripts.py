@@ -425,7 +425,7 @@ class TestBadFiles:
 
 
 def work_of(client: SimulatedClient) -> tuple[list[str], str]:
-    """End the turn; return the files and the end of the last answer that are kept of it."""
+    """End the turn, and return the stored files and the stored end of the last answer."""
     client.fire("Stop")
     memory = client.memory()
     notes = sessions.load_notes(memory.session_database(), "session-1")
@@ -438,7 +438,7 @@ def edit(client: SimulatedClient, path: str) -> dict[str, Any]:
     return {"type": "tool_use", "id": f"e{client.lines}", "name": "Edit", "input": fields}
 
 
-def test_the_last_changed_files_and_the_end_of_the_last_answer_are_kept(
+def test_the_last_changed_files_and_the_end_of_the_last_answer_are_stored(
     client: SimulatedClient,
 ) -> None:
     client.say("user", "Please fix the importer")
@@ -454,7 +454,9 @@ def test_the_last_changed_files_and_the_end_of_the_last_answer_are_kept(
     assert said == "x" * MAX_SAID_CHARS
 
 
-def test_a_prompt_without_an_answer_ends_what_was_said_before(client: SimulatedClient) -> None:
+def test_only_a_new_prompt_clears_the_stored_end_of_the_last_answer(
+    client: SimulatedClient,
+) -> None:
     client.say("user", "Please fix the importer")
     client.say("assistant", "It works.")
     assert work_of(client) == ([], "It works.")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memory_fabric.clients.transcript import ToolResult, ToolUse, Turn
+from memory_fabric.clients.transcript import ToolUse, Turn
 from memory_fabric.hooks.session.checkpoint import (
     CHANGING_TOOLS,
     MAX_FILES,
@@ -107,40 +107,38 @@ class TestTask:
         assert checkpoint(["yes"], [], now=NOW, read=["c.py"], before=before)["read"] == []
         assert checkpoint(["yes"], [], now=NOW, before=before)["items"] == []
 
-    def test_a_checkpoint_has_the_last_files_answers_and_items_and_cuts_each(self) -> None:
-        files = [f"f{number}.py" for number in range(MAX_FILES + 1)]
+    def test_a_checkpoint_has_the_last_files_and_answers_and_the_first_items_and_cuts_each(
+        self,
+    ) -> None:
+        files = [f"f{number}.py" for number in range(MAX_FILES)]
+        long_path = f"{'d/' * MAX_PATH_CHARS}e.py"
         items = [f"{number} {'x' * MAX_ITEM_CHARS}" for number in range(MAX_ITEMS + 1)]
 
         saved = checkpoint(
             ["y" * MAX_TASK_CHARS],
             ["First.", "Second.\n\nNoted fact: It rains.", " ", "z" * (MAX_SAID_CHARS + 1)],
             now=NOW,
-            changed=["d/" * MAX_PATH_CHARS + "e.py", *files],
+            changed=[*files, long_path],
             items=items,
         )
 
         assert saved["task"] == "y" * MAX_TASK_CHARS
-        assert saved["files"] == files[:0:-1]
+        assert saved["files"] == [long_path[-MAX_PATH_CHARS:], *files[:0:-1]]
         assert [item[0] for item in saved["items"]] == list("01234567")
         assert {len(item) for item in saved["items"]} == {MAX_ITEM_CHARS}
         assert saved["said"][0] == "Second." and len(saved["said"]) == 2
         assert len(saved["said"][1]) == MAX_SAID_CHARS
 
     def test_a_text_one_character_too_long_loses_its_middle(self) -> None:
-        task = "a" * 300 + " " + "b" * (MAX_TASK_CHARS - 300)
-        saved = checkpoint([TASK, f"Fix {'c' * MAX_FOLLOW_UP_CHARS}"], [], now=NOW)
+        task = f"Rename queue worker table {'a' * 274} {'b' * (MAX_TASK_CHARS - 300)}"
+        prompts = [task, f"Fix {'c' * (MAX_FOLLOW_UP_CHARS - 3)}"]
 
-        told = checkpoint([task], [], now=NOW)["task"]
+        saved = checkpoint(prompts, [], now=NOW)
 
-        assert len(task) == MAX_TASK_CHARS + 1
+        told, follow_up = saved["task"], saved["follow_up"]
         assert len(told) <= MAX_TASK_CHARS and "…" in told
-        assert told.startswith("a" * 200) and told.endswith("b" * 100)
-        assert len(saved["follow_up"]) <= MAX_FOLLOW_UP_CHARS and "…" in saved["follow_up"]
-
-    def test_a_long_path_keeps_its_end(self) -> None:
-        [path] = checkpoint([TASK], [], now=NOW, changed=[f"{'d/' * 50}e.py"])["files"]
-
-        assert path.endswith("/e.py") and len(path) == MAX_PATH_CHARS
+        assert told.startswith(task[:200]) and told.endswith("b" * 100)
+        assert len(follow_up) <= MAX_FOLLOW_UP_CHARS and "…" in follow_up
 
 
 class TestRoom:
@@ -154,8 +152,9 @@ class TestRoom:
             "said": ["It works."],
         }
 
-        lines = block(saved, [a_record("Own", 1)], [a_record("Pinned", 2)], [a_record("Other", 3)])
-        text, ids = lines
+        own, pinned, other = (a_record(f"Number {number}", number) for number in (1, 2, 3))
+
+        text, ids = block(saved, [own], [pinned], [other])
 
         for line in (
             f"- Task the user had asked for: {TASK}",
@@ -213,8 +212,8 @@ class TestRoom:
         assert [r.id for r in own if r.what in text] == list(ids)
 
 
-class TestWork:
-    def test_the_state_of_a_todo_list_follows_its_calls(self) -> None:
+class TestTodoListAndFiles:
+    def test_a_todo_list_changes_with_each_call_about_it(self) -> None:
         def turns(*calls: tuple[str, dict[str, Any]]) -> list[Turn]:
             uses = [ToolUse(str(n), name, fields) for n, (name, fields) in enumerate(calls)]
             return [Turn("u", "assistant", tools=(use,)) for use in uses]
@@ -233,12 +232,6 @@ class TestWork:
         assert open_items(turns(*new, whole)) == ["Stop (in progress)"]
         assert open_items(turns(whole, new[0])) == ["Stop (in progress)", "Parse"]
 
-    def test_a_call_that_failed_changes_no_todo_list(self) -> None:
-        use = ToolUse("a", "TaskCreate", {"subject": "Parse"})
-        failed = Turn("u", "user", results=(ToolResult("a", "no", is_error=True),))
-
-        assert open_items([Turn("u", "assistant", tools=(use,)), failed]) is None
-
     def test_only_changing_tools_with_a_path_touch_a_file(self) -> None:
         uses = [
             ToolUse("a", "Write", {"file_path": "a"}),
@@ -250,6 +243,6 @@ class TestWork:
 
         assert touched_files([Turn("u", "assistant", tools=(*uses,))], CHANGING_TOOLS) == ["a", "b"]
 
-    def test_the_text_of_a_summary_lacks_its_analysis_and_tags(self) -> None:
+    def test_a_summary_is_used_without_its_analysis_and_tags(self) -> None:
         assert summary_text("<analysis>a\nb</analysis>\n<summary>c</summary> d") == "\nc d"
         assert summary_text("c<analysis>a\nb") == "c"

@@ -32,18 +32,17 @@ def test_closing_words_are_one_line_of_bounded_length(said: str, most: int) -> N
     assert len(told) <= most and "\n" not in told
 
 
-def test_an_answer_of_exactly_the_limit_is_told_whole_and_a_longer_one_without_its_middle() -> None:
+def test_an_answer_up_to_the_limit_is_whole_and_a_longer_one_lacks_its_middle() -> None:
     first, last = "a" * 40, "b" * 59
 
     assert closing(f"## {first}\n\n\n\n{last}", 100) == f"{first} {last}"
     assert closing(f"{first}\n\n{last}", 99) == f"{'a' * 28}… … {last}"
-    assert closing(f"{'c ' * 60}", 100).endswith("…")
+    assert closing("c " * 60, 100).endswith("…")
 
 
-def test_only_whole_paragraphs_from_the_end_of_an_answer_are_told() -> None:
+def test_a_shortened_answer_has_only_whole_paragraphs_of_its_end() -> None:
     said = "\n\n".join(["Intro.", "m" * 60, "n" * 20, "o" * 20])
 
-    assert closing(said, 60) == f"Intro. … {'n' * 20} {'o' * 20}"
     assert closing(said, len("Intro.") + 3 + 40) == f"Intro. … {'o' * 20}"
     assert closing(said, len("Intro.") + 3 + 41) == f"Intro. … {'n' * 20} {'o' * 20}"
 
@@ -59,7 +58,7 @@ def test_the_end_of_a_session_has_its_task_its_last_prompt_and_its_answer() -> N
     assert end_lines([]) == []
 
 
-def test_the_last_answer_with_words_counts() -> None:
+def test_an_answer_of_code_alone_does_not_count_as_the_last_words() -> None:
     turns = [("user", TASK), ("assistant", "A."), ("assistant", "```\nx\n```")]
 
     assert end_lines(turns)[-1] == "- The assistant's last words: A."

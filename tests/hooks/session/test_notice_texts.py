@@ -64,7 +64,7 @@ def noted(number: int, what: str = "It rains", **fields: Any) -> Record:
     return Record("constraint", what, id=str(number) * 8, **fields)
 
 
-def test_what_was_remembered_is_shown_unless_such_notices_are_off() -> None:
+def test_a_remembered_record_is_shown_only_if_all_notices_are_on() -> None:
     assert notice_texts.remembered([noted(1)], ALL) == (
         "memory-fabric remembered rule “It rains” (11111111)"
     )
@@ -73,7 +73,7 @@ def test_what_was_remembered_is_shown_unless_such_notices_are_off() -> None:
         assert notice_texts.remembered([noted(1)], settings) == ""
 
 
-def test_a_statement_that_waits_for_a_yes_and_a_contradiction_name_the_commands() -> None:
+def test_notices_on_a_candidate_and_on_a_contradiction_name_the_commands() -> None:
     waiting = noted(1, status="candidate")
     contradicting = noted(2, evidence={CONTRADICTS: ["3" * 8, "4" * 8]})
 
@@ -84,7 +84,7 @@ def test_a_statement_that_waits_for_a_yes_and_a_contradiction_name_the_commands(
     assert "44444444" not in text
 
 
-def test_from_the_fourth_record_on_a_notice_is_short() -> None:
+def test_the_fourth_record_in_a_notice_is_shown_in_a_short_form() -> None:
     records = [noted(number, f"Number {number} {'x' * 200}") for number in range(1, 5)]
 
     parts = notice_texts.remembered(records, ALL).split("; ")
@@ -93,15 +93,16 @@ def test_from_the_fourth_record_on_a_notice_is_short() -> None:
     assert parts[3].startswith("44444444: Number 4")
 
 
-def test_the_condition_of_a_rule_is_shown_with_it() -> None:
-    text = notice_texts.remembered([noted(1, evidence={WHEN: "git push"})], ALL)
+def test_a_remembered_rule_is_shown_with_its_condition_or_its_quotation() -> None:
+    bound, quoted = {WHEN: "git push"}, {QUOTATION: "rain, always"}
 
-    assert text.endswith("rule “It rains”, when: git push (11111111)")
-    quoted = noted(1, evidence={QUOTATION: "rain, always"})
-    assert "“rain, always” (noted as: It rains)" in notice_texts.remembered([quoted], ALL)
+    text = notice_texts.remembered([noted(1, evidence=bound), noted(2, evidence=quoted)], ALL)
+
+    assert "rule “It rains”, when: git push (11111111)" in text
+    assert "“rain, always” (noted as: It rains)" in text
 
 
-def test_a_note_of_the_message_above_is_named_by_its_id_and_several_by_their_first_words() -> None:
+def test_one_noted_record_is_named_by_its_id_and_several_by_their_first_words() -> None:
     one, two = Kept(noted(1)), Kept(noted(2, "It snows in the mountains every winter"))
     prompted = Kept(noted(3, source="prompt"))
 
@@ -133,7 +134,7 @@ def test_a_notice_on_notes_names_scope_binding_and_what_they_replace() -> None:
     assert "44444444" in third and third.endswith("(`replace 33333333` or `keep 22222222`)")
 
 
-def test_dropped_refused_and_lost_lines_are_told() -> None:
+def test_dropped_refused_and_lost_notes_are_reported() -> None:
     dropped = Kept(None, replaced=(noted(1), noted(2)))
     refused = Kept(None, refused=(("33333333: x", "not yours"),))
     lost = [Kept(noted(4), is_new=False, lost=f"line {number}") for number in range(4)]
@@ -151,13 +152,13 @@ def test_dropped_refused_and_lost_lines_are_told() -> None:
     assert notice_texts.kept([refused, *lost], OFF) == ""
 
 
-def test_a_problem_is_told_unless_notices_are_off() -> None:
+def test_a_problem_is_shown_unless_notices_are_off() -> None:
     assert notice_texts.problem("It broke", PROBLEMS) == "memory-fabric: It broke"
     assert notice_texts.problem("", ALL) == notice_texts.problem("It broke", OFF) == ""
     assert notice_texts.waiting(Debt(), ALL) == ""
 
 
-def test_the_welcome_counts_the_earlier_sessions_of_each_client() -> None:
+def test_the_welcome_counts_earlier_sessions_and_depends_on_client_and_settings() -> None:
     text = notice_texts.welcome(ALL, {"Claude Code": 1, "Codex": 2})
     forwarding = ALL._replace(forward_url="https://example.org")
     other = ALL._replace(client=ALL.client._replace(has_skills=False))

@@ -1,4 +1,4 @@
-"""Shown memories that had an effect: decisions that an answer names, by their words or ids."""
+"""Decisions that an answer names, by their words or their id."""
 
 from __future__ import annotations
 
@@ -35,7 +35,3 @@ def test_the_first_sentence_that_names_a_decision_is_returned() -> None:
     said = "Hello. As 11111111 says\nFalcons, invoices, quartz"
 
     assert naming(DECISION, sentences_of(said), frozenset()) == "As 11111111 says"
-
-
-def test_answers_are_split_at_full_stops_and_line_breaks() -> None:
-    assert [line for line, _ in sentences_of("A b. C d\n\nE.")] == ["A b", "C d", "E."]

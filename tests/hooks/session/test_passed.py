@@ -1,4 +1,4 @@
-"""Required commands: which runs in a transcript count, and what makes them count no more."""
+"""Required commands: runs in a transcript that count, and later changes that undo them."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def write(path: Path, found: Iterable[dict[str, Any]]) -> None:
     path.write_text("".join(json.dumps(entry) + "\n" for entry in found), "utf-8")
 
 
-def kept(path: Path, command: str = "git commit", first: str = "pytest") -> list[Applied]:
-    """Return what stands against a command, whose rule requires the commands in `first`."""
+def unmet_rules(path: Path, command: str = "git commit", first: str = "pytest") -> list[Applied]:
+    """Return the rules that hold back a command before which the commands in `first` must pass."""
     when = f"commit, first {first}"
     rule = BoundRule(Record("constraint", "Test first"), bindings_of(when), required_by(when))
     raw = {
@@ -64,10 +64,12 @@ def kept(path: Path, command: str = "git commit", first: str = "pytest") -> list
 
 
 def missing(path: Path, command: str = "git commit", first: str = "pytest") -> str:
-    return "".join(rule.missing for rule in kept(path, command, first))
+    """Return the text about required commands that have not passed; empty if all have."""
+    return "".join(rule.missing for rule in unmet_rules(path, command, first))
 
 
 NOT_YET, FAILED_LAST = "has not passed yet", "failed the last time"
+CHANGED = "has not passed since src/a.py changed"
 
 
 @pytest.mark.parametrize(
@@ -79,13 +81,13 @@ NOT_YET, FAILED_LAST = "has not passed yet", "failed the last time"
         ([PASSED, FAILED], FAILED_LAST),
         ([FAILED, PASSED], ""),
         ([PASSED, ("ls", "a", False)], ""),
-        ([PASSED, EDIT], "has not passed since src/a.py changed"),
+        ([PASSED, EDIT], CHANGED),
         ([EDIT, PASSED], ""),
         ([PASSED, ("Edit src/a.py", "no", True)], ""),
         ([PASSED, ("Edit README.md", "ok", False)], ""),
-        ([PASSED, ("sed -i s/a/b/ src/a.py", "", False)], "has not passed since src/a.py changed"),
+        ([PASSED, ("sed -i s/a/b/ src/a.py", "", False)], CHANGED),
         ([("touch src/a.py; pytest", "3 passed", False)], ""),
-        ([PASSED, ("pytest && touch src/a.py", "", False)], "since src/a.py changed"),
+        ([PASSED, ("pytest && touch src/a.py", "", False)], CHANGED),
         ([("pytest | tee src/a.log > src/a.py", "3 passed", False)], ""),
         ([("pytest", None, False)], NOT_YET),
         ([("pytest | tail -1", "3 passed", False)], ""),
@@ -112,10 +114,7 @@ def test_a_required_command_counts_by_its_last_known_outcome(
 ) -> None:
     write(tmp_path / "s.jsonl", entries(runs))
 
-    found = missing(tmp_path / "s.jsonl")
-
-    assert found.endswith(why) and bool(found) == bool(why)
-    assert not found or found.startswith("pytest comes first, and ") or "`pytest`" in found
+    assert missing(tmp_path / "s.jsonl") == (f"`pytest` comes first, and {why}" if why else "")
 
 
 @pytest.mark.parametrize(
@@ -124,20 +123,20 @@ def test_a_required_command_counts_by_its_last_known_outcome(
         ("pytest && git commit", [], ""),
         ("pytest; git commit", [("ls", "", False)], NOT_YET),
         ("git commit && pytest", [("ls", "", False)], NOT_YET),
-        ("touch src/a.py && git commit", [PASSED], "has not passed since src/a.py changed"),
+        ("touch src/a.py && git commit", [PASSED], CHANGED),
         ("git commit && touch src/a.py", [PASSED], ""),
         ("touch src/a.py && pytest && git commit", [PASSED], ""),
-        ("pytest && touch src/a.py && git commit", [PASSED], "since src/a.py changed"),
+        ("pytest && touch src/a.py && git commit", [PASSED], CHANGED),
     ],
 )
-def test_what_the_line_of_the_call_itself_does_before_it_counts_too(
+def test_earlier_commands_in_the_line_of_the_call_itself_count_too(
     tmp_path: Path, command: str, runs: list[tuple[str, str | None, bool]], why: str
 ) -> None:
     write(tmp_path / "s.jsonl", entries(runs))
 
     found = missing(tmp_path / "s.jsonl", command)
 
-    assert found.endswith(why) and bool(found) == bool(why)
+    assert found == (f"`pytest` comes first, and {why}" if why else "")
 
 
 def test_every_required_command_that_has_not_passed_is_named(tmp_path: Path) -> None:
@@ -150,27 +149,29 @@ def test_every_required_command_that_has_not_passed_is_named(tmp_path: Path) -> 
     assert missing(path, first="`make a`") == ""
 
 
-def test_a_changed_file_undoes_only_a_check(tmp_path: Path) -> None:
+def test_a_changed_file_does_not_undo_a_command_that_is_no_check(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     write(path, entries([("make backup", "done", False), EDIT]))
 
     assert missing(path, first="`make backup`") == ""
 
 
-def test_the_last_pass_is_named_so_that_a_later_refusal_is_a_new_one(tmp_path: Path) -> None:
+def test_the_last_passed_run_is_named_so_that_a_later_refusal_counts_as_new(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     write(path, entries([PASSED, PASSED, EDIT]))
 
-    [rule] = kept(path)
+    [rule] = unmet_rules(path)
 
     assert (rule.passed, rule.is_unseen) == ("t1", False)
 
 
-def test_without_a_transcript_it_is_unknown_what_has_passed(tmp_path: Path) -> None:
-    [rule] = kept(tmp_path / "missing.jsonl")
+def test_a_refusal_without_a_transcript_says_that_earlier_runs_are_unknown(tmp_path: Path) -> None:
+    path = tmp_path / "missing.jsonl"
+
+    [rule] = unmet_rules(path)
 
     assert rule.is_unseen and rule.missing.endswith("yet, as far as can be seen here")
-    assert (rule.passed, kept(tmp_path / "missing.jsonl", "pytest && git commit")) == ("", [])
+    assert rule.passed == "" and unmet_rules(path, "pytest && git commit") == []
 
 
 def test_a_run_in_the_background_counts_once_the_client_says_that_it_passed(tmp_path: Path) -> None:
@@ -194,7 +195,7 @@ def test_the_calls_of_subagents_count_in_the_order_of_their_times(tmp_path: Path
     path, agent = tmp_path / "s.jsonl", tmp_path / "s" / "subagents" / "agent-a.jsonl"
     write(path, entries([EDIT], timestamp="2026-03-01T10:00:02Z"))
 
-    for at, why in (("01", "has not passed since src/a.py changed"), ("03", "")):
+    for at, why in (("01", CHANGED), ("03", "")):
         write(
             agent,
             entries([PASSED], timestamp=f"2026-03-01T10:00:{at}Z", isSidechain=True, agent="a"),
