@@ -1,4 +1,4 @@
-"""One exchange with a log that is a plain list: what is sent, read, refused, erased and noted."""
+"""One exchange with a log that is a plain list: operations sent, read, refused and erased."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from memory_fabric.models import Record
 from memory_fabric.sharing.replica import space, wire
 from memory_fabric.sharing.replica.wire import Member, Position, SpaceState, TeamOperation
 from memory_fabric.sharing.team import keys, ties
-from memory_fabric.sharing.team.errors import ServerReadOnly, TeamError
+from memory_fabric.sharing.team.errors import TeamError
 from memory_fabric.sharing.team.exchange import Exchange
 from memory_fabric.sharing.team.keys import Key
 from memory_fabric.sharing.team.ties import GIT, USER, Outcome, Tie
@@ -26,7 +26,7 @@ DAYS = [datetime(2026, 2, day, tzinfo=UTC) for day in (1, 2, 3)]
 
 
 class ListLog:
-    """A log in a list, which a test may set back, move, fill or make read-only."""
+    """A log in a list, which refuses or ignores a text that the test names."""
 
     at_once = 2
 
@@ -35,7 +35,6 @@ class ListLog:
         self.now = SpaceState(1, "ann", "member", 3)
         self.listed: list[Member] = []
         self.refuses = self.ignores = "no text"
-        self.is_whole, self.is_read_only = True, False
         self.compacted = 0
 
     def state(self) -> SpaceState:
@@ -45,7 +44,7 @@ class ListLog:
         return self.listed
 
     def holds(self, position: Position) -> bool:
-        return self.is_whole
+        return True
 
     def has(self, op_ids: Collection[str]) -> set[str]:
         return {one.op_id for one in self.operations} & set(op_ids)
@@ -55,8 +54,6 @@ class ListLog:
         operations: Sequence[TeamOperation],
         refused: Callable[[str, str], object] | None = None,
     ) -> list[str]:
-        if self.is_read_only:
-            raise ServerReadOnly("It accepts no writes.", remedy="Wait.")
         held = []
         for one in operations:
             what = str((one.value or {}).get("what", ""))
@@ -124,7 +121,7 @@ def test_all_changes_are_sent_in_parts_and_the_progress_is_told(
 
 
 def test_a_round_that_only_sends_what_is_due_notices_each_change(
-    memory: Memory, log: ListLog, exchange: Exchange
+    memory: Memory, exchange: Exchange
 ) -> None:
     say(memory, "Use UTC")
     assert exchange.round(only_due=True) == Outcome(sent=1, read=1)
@@ -145,43 +142,18 @@ def test_a_refused_change_is_counted_and_an_unanswered_one_waits(
     assert exchange.run().sent == 1 and not exchange.has_work()
 
 
-def test_a_log_that_accepts_no_writes_is_read_all_the_same(
+def test_operations_that_the_log_has_lost_are_sent_again(
     memory: Memory, log: ListLog, exchange: Exchange
-) -> None:
-    exchange.run()
-    say(memory, "Use UTC")
-    log.operations = [record("Use Redis")._replace(author="bob")]
-    log.is_read_only = True
-
-    with pytest.raises(ServerReadOnly):
-        exchange.run()
-
-    assert texts_of(memory) == ["Use Redis", "Use UTC"] and exchange.has_work()
-
-
-@pytest.mark.parametrize("fault", ["moved", "set back", "lost what was sent"])
-def test_a_log_that_was_moved_or_set_back_gets_everything_again(
-    memory: Memory, log: ListLog, exchange: Exchange, fault: str
 ) -> None:
     say(memory, "Use UTC")
     assert exchange.run().again == ""
-    assert exchange.look() == ""
-    sent = list(log.operations)
-    if fault == "moved":
-        log.now = log.now._replace(epoch=2)
-    elif fault == "set back":
-        log.is_whole = False
-    else:
-        log.operations = []
+    [sent] = log.operations
+    log.operations = []
 
     outcome = exchange.run()
-    log.is_whole = True
 
-    reason = "moved to another server" if fault == "moved" else "set back to an earlier state"
-    assert reason in outcome.again
-    assert log.operations[-1].op_id == sent[0].op_id
-    # What the log still has is recognised when it is read.
-    assert outcome.sent == (fault == "lost what was sent")
+    assert "set back to an earlier state" in outcome.again
+    assert [one.op_id for one in log.operations] == [sent.op_id]
     assert exchange.run() == Outcome()
 
 

@@ -14,7 +14,7 @@ from memory_fabric import ids
 from memory_fabric.config import Settings
 from memory_fabric.models import Provenance, Record
 from memory_fabric.sharing.replica import space
-from memory_fabric.sharing.team import keys, sync, ties
+from memory_fabric.sharing.team import sync, ties
 from memory_fabric.sharing.team.errors import NoAnswer, TeamError, TooSlow
 from memory_fabric.sharing.team.follower import Followed
 from memory_fabric.sharing.team.ties import GIT, USER, Outcome, State, Tie
@@ -155,34 +155,25 @@ def test_an_exchange_does_nothing_if_the_link_has_changed_or_is_in_use(
     assert ties.state_of(home, USER) == State()
 
 
-@pytest.mark.parametrize(("via", "command"), [("", "team join DSN --me"), (GIT, "sync git URL")])
-def test_an_exchange_without_the_key_fails_with_the_remedy_and_releases_its_lock(
-    memory: Memory, home: str, via: str, command: str
+@pytest.mark.parametrize(
+    ("tie", "command"),
+    [
+        (KEYLESS, "team join DSN --me"),
+        (KEYLESS._replace(me=False), "team join DSN --me"),
+        (KEYLESS._replace(via=GIT), "sync git URL"),
+        (SHOP._replace(me=True), "team join DSN --me"),
+    ],
+)
+def test_an_exchange_between_the_users_machines_fails_without_a_key(
+    memory: Memory, home: str, tie: Tie, command: str
 ) -> None:
-    tie = KEYLESS._replace(via=via)
     ties.save(home, tie)
 
-    results = [sync.exchange(memory, tie) for _ in range(2)]
-
-    for result in results:
-        assert result.outcome is None and result.failure is not None
-        assert "key of your machines is missing" in result.failure.message
-        assert command in result.failure.remedy
-    assert ties.state_of(home, USER).failures == 2
-
-
-def test_the_link_to_the_users_own_space_needs_a_key_even_if_it_does_not_say_so(
-    memory: Memory, home: str
-) -> None:
-    for tie in (KEYLESS._replace(me=False), SHOP._replace(me=True)):
-        ties.save(home, tie)
-        result = sync.exchange(memory, tie)
-        assert result.failure is not None and "is missing" in result.failure.message
-
-    keys.create(home)
-    ties.save(home, KEYLESS)
-    result = sync.exchange(memory, KEYLESS)
-    assert isinstance(result.failure, NoAnswer)
+    for _ in range(2):  # its lock is released
+        failure = sync.exchange(memory, tie).failure
+        assert failure is not None and "key of your machines is missing" in failure.message
+        assert command in failure.remedy
+    assert ties.state_of(home, tie.key).failures == 2
 
 
 def test_leaving_a_space_ends_the_link_and_unties_its_database(memory: Memory, home: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -240,25 +239,22 @@ def test_the_first_machine_makes_a_key_and_others_ask_for_its_words(
 ) -> None:
     asked: list[str] = []
 
-    def says(answer: Key) -> Callable[[], str]:
-        def words() -> str:
-            asked.append(answer.mark)
-            return answer.words
-
-        return words
+    def words(answer: Key) -> str:
+        asked.append(answer.mark)
+        return answer.words
 
     def fits(one: Key) -> bool:
         return one.mark == key.mark
 
     homes = [str(tmp_path / name) for name in ("first", "second", "third")]
-    first = keys.agreed(homes[0], says(other), None, "sync git")
-    assert asked == [] and keys.agreed(homes[0], says(other), None, "x").mark == first.mark
+    first = keys.agreed(homes[0], lambda: words(other), None, "sync git")
+    assert asked == [] and keys.agreed(homes[0], lambda: words(other), None, "x").mark == first.mark
     with pytest.raises(BadInput, match=first.mark):
-        keys.agreed(homes[0], says(key), fits, "sync git")
-    assert keys.agreed(homes[1], says(key), fits, "sync git").mark == key.mark
-    assert keys.agreed(homes[1], says(other), fits, "sync git").mark == key.mark
+        keys.agreed(homes[0], lambda: words(key), fits, "sync git")
+    assert keys.agreed(homes[1], lambda: words(key), fits, "sync git").mark == key.mark
+    assert keys.agreed(homes[1], lambda: words(other), fits, "sync git").mark == key.mark
     with pytest.raises(BadInput, match="is not the one") as refused:
-        keys.agreed(homes[2], says(other), fits, "sync git")
+        keys.agreed(homes[2], lambda: words(other), fits, "sync git")
 
     assert asked == [key.mark, other.mark]
     assert "memory-fabric sync git printed" in refused.value.remedy

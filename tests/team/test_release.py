@@ -23,7 +23,7 @@ def server(postgres: Cluster, empty_database: str) -> ServerText:
 
 
 class ServerText:
-    """What the server holds, as text."""
+    """The content of the server as text."""
 
     def __init__(self, postgres: Cluster, database: str) -> None:
         self._where = postgres, database
