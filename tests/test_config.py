@@ -11,6 +11,7 @@ import pytest
 from memory_fabric import config
 from memory_fabric.config import (
     NO_MEMORY_MD,
+    Settings,
     captures,
     config_path,
     has_display,
@@ -28,6 +29,8 @@ from memory_fabric.config import (
 )
 
 HOME = {"HOME": "/home/ann"}
+UNATTENDED = {"CLAUDE_CODE_SESSION_ATTENDED": "0"}
+FULL_CAPTURE = {"capture": {"unattended": "full"}}
 
 
 @pytest.mark.parametrize(
@@ -61,7 +64,11 @@ def test_settings_have_the_specified_defaults_if_nothing_is_configured() -> None
         1.2,
         20,
     )
-    assert settings.episodes_keep_days == 90
+    assert (settings.episodes_keep_days, settings.max_reply_chars) == (90, 40_000)
+    assert (settings.serve_rate, settings.serve_backlog, settings.token_price) == (2000, 250_000, 0)
+    assert (settings.weekly, settings.share_words, settings.semantic) == (True, False, True)
+    assert (settings.capture_unattended, settings.notices, settings.notes) == ("low", "all", "auto")
+    assert (settings.claims, settings.trusted_roots, settings.muted) == ("ask", (), False)
     assert settings.reads and settings.writes and settings.attended and not settings.ci
     assert settings.user_home == "/home/ann"
     assert settings.origin == platform.node()
@@ -135,6 +142,8 @@ def test_extra_search_terms_for_an_agent_are_read_from_config_toml() -> None:
 def test_unattended_runs_and_ci_are_detected() -> None:
     settings = read_settings(HOME | {"CLAUDE_CODE_SESSION_ATTENDED": "0", "CI": "true"}, {})
     assert not settings.attended and settings.ci
+    ci = [read_settings(HOME | {"CI": value}, {}).ci for value in ("1", "TRUE", "false", "")]
+    assert ci == [True, True, False, False]
 
 
 @pytest.mark.parametrize("name", NO_MEMORY_MD)
@@ -172,9 +181,9 @@ def test_an_invalid_value_of_read_or_write_counts_as_off_and_is_reported() -> No
 
 
 def test_a_switch_turned_off_in_an_invalid_config_file_is_respected() -> None:
-    broken = "write = false\nnotices = [\nread = true\n"
-
-    assert switches_in(broken) == {"write": False}
+    assert switches_in("write = false\nnotices = [\nread = true\n") == {"write": False}
+    assert switches_in("read = no\nwrite = true # x\n[\n") == {"read": False}
+    assert switches_in("read\n") == {}
 
 
 @pytest.mark.parametrize(
@@ -212,8 +221,8 @@ def test_an_invalid_config_file_that_does_not_mention_isolation_isolates_nothing
         ({"MEMORY_FABRIC": "off"}, {}, False),
         ({}, {"write": False}, False),
         ({}, {"capture": {"unattended": "off"}}, True),
-        ({"CLAUDE_CODE_SESSION_ATTENDED": "0"}, {}, True),
-        ({"CLAUDE_CODE_SESSION_ATTENDED": "0"}, {"capture": {"unattended": "off"}}, False),
+        (UNATTENDED, {}, True),
+        (UNATTENDED, {"capture": {"unattended": "off"}}, False),
     ],
 )
 def test_sessions_are_captured_unless_a_setting_disables_capture(
@@ -247,41 +256,33 @@ def test_the_environment_of_a_hook_event_is_not_visible_in_other_threads() -> No
 
 
 @pytest.mark.parametrize(
-    ("name", "field", "lowest", "highest", "step"),
+    ("place", "field", "lowest", "highest", "step"),
     [
         ("MEMORY_FABRIC_DEDUP_THRESHOLD", "dedup_threshold", 0, 1, 0.5),
         ("MEMORY_FABRIC_BOOST_FACTOR", "boost_factor", 1, 10, 0.5),
         ("MEMORY_FABRIC_MAX_RESULTS", "max_results", 1, 1000, 1),
         ("MEMORY_FABRIC_MAX_REPLY_CHARS", "max_reply_chars", 1000, 10**9, 1),
+        ("episodes.keep_days", "episodes_keep_days", 0, 36_500, 1),
+        ("serve.rate", "serve_rate", 1, 10**6, 1),
+        ("serve.backlog", "serve_backlog", 1, 10**8, 1),
+        ("worth.price", "token_price", 0, 10_000, 1),
     ],
 )
-def test_a_number_in_a_variable_is_accepted_up_to_its_limits(
-    name: str, field: str, lowest: float, highest: float, step: float
+def test_a_number_in_a_variable_or_in_config_toml_is_accepted_up_to_its_limits(
+    place: str, field: str, lowest: float, highest: float, step: float
 ) -> None:
+    table, _, key = place.partition(".")
+
+    def read(number: float) -> Settings:
+        if key:
+            return read_settings(HOME, {table: {key: number}})
+        return read_settings(HOME | {place: str(number)}, {})
+
     for number in (lowest, highest):
-        settings = read_settings(HOME | {name: str(number)}, {})
+        settings = read(number)
         assert (getattr(settings, field), settings.complaints) == (number, ())
     for number in (lowest - step, highest + step):
-        assert len(read_settings(HOME | {name: str(number)}, {}).complaints) == 1
-
-
-@pytest.mark.parametrize(
-    ("table", "key", "field", "lowest", "highest"),
-    [
-        ("episodes", "keep_days", "episodes_keep_days", 0, 36_500),
-        ("serve", "rate", "serve_rate", 1, 10**6),
-        ("serve", "backlog", "serve_backlog", 1, 10**8),
-        ("worth", "price", "token_price", 0, 10_000),
-    ],
-)
-def test_a_number_in_config_toml_is_accepted_up_to_its_limits(
-    table: str, key: str, field: str, lowest: int, highest: int
-) -> None:
-    for number in (lowest, highest):
-        settings = read_settings(HOME, {table: {key: number}})
-        assert (getattr(settings, field), settings.complaints) == (number, ())
-    for number in (lowest - 1, highest + 1):
-        assert len(read_settings(HOME, {table: {key: number}}).complaints) == 1
+        assert len(read(number).complaints) == 1
 
 
 def test_only_a_price_in_config_toml_may_be_a_fraction() -> None:
@@ -292,17 +293,9 @@ def test_only_a_price_in_config_toml_may_be_a_fraction() -> None:
     assert (wrong.episodes_keep_days, len(wrong.complaints)) == (90, 1)
 
 
-def test_settings_have_the_documented_defaults_of_limits_and_switches() -> None:
-    settings = read_settings(HOME, {})
-
-    assert (settings.max_reply_chars, settings.token_price) == (40_000, 0.0)
-    assert (settings.serve_rate, settings.serve_backlog) == (2000, 250_000)
-    assert (settings.weekly, settings.share_words, settings.semantic) == (True, False, True)
-    assert (settings.capture_unattended, settings.notices, settings.notes) == ("low", "all", "auto")
-    assert (settings.claims, settings.trusted_roots, settings.muted) == ("ask", (), False)
-
-
-def test_switches_for_words_semantics_and_the_week_are_read_from_config_toml() -> None:
+def test_switches_for_shared_words_meaning_and_the_weekly_summary_are_read_from_config_toml() -> (
+    None
+):
     settings = read_settings(HOME, {"share_words": True, "semantic": False, "weekly": False})
     wrong = read_settings(HOME, {"share_words": "yes", "semantic": "no", "weekly": "no"})
 
@@ -328,16 +321,6 @@ def test_a_variable_sets_the_request_for_notes_before_config_toml(
     assert (settings.notes, len(settings.complaints)) == (notes, complaints)
 
 
-@pytest.mark.parametrize(
-    ("environ", "ci"),
-    [({}, False), ({"CI": "1"}, True), ({"CI": "TRUE"}, True), ({"CI": "false"}, False)],
-)
-def test_a_variable_tells_that_a_build_server_runs_the_session(
-    environ: dict[str, str], ci: bool
-) -> None:
-    assert read_settings(HOME | environ, {}).ci is ci
-
-
 def test_the_author_is_the_first_user_name_in_the_environment() -> None:
     names = {"USERNAME": "carl", "LOGNAME": "bob", "USER": "ann"}
 
@@ -346,7 +329,7 @@ def test_the_author_is_the_first_user_name_in_the_environment() -> None:
     assert read_settings({"USERNAME": "carl"}, {}).author == "carl"
 
 
-def test_folders_whose_clones_are_trusted_must_be_whole_paths() -> None:
+def test_folders_whose_clones_are_trusted_must_be_absolute_or_below_the_users_home() -> None:
     roots = ["/work", "~", "~/src", "src", "~bob/x", 3]
     settings = read_settings(HOME, {"projects": {"roots": roots, "claims": "trust"}})
 
@@ -359,16 +342,15 @@ def test_folders_whose_clones_are_trusted_must_be_whole_paths() -> None:
 def test_changed_switches_and_domains_apply_to_a_running_process() -> None:
     settings = read_settings(HOME, {"notices": "off"})
     muted = read_settings(HOME | {"MEMORY_FABRIC": "off"}, {})
-    file = {"read": False, "domains": {"legal": {"isolate": True}}}
 
+    file = {"read": False, "domains": {"legal": {"isolate": True}}}
     changed = with_changes(settings, file, "it is invalid")
+    still_muted = with_changes(muted, {})
 
     assert (changed.reads, changed.writes, changed.notices) == (False, True, "off")
-    assert changed.domains.isolated == {"legal"}
-    assert changed.closed == "it is invalid"
+    assert changed.domains.isolated == {"legal"} and changed.closed == "it is invalid"
     assert with_changes(settings, {"write": False}).writes is False
-    again = with_changes(muted, {})
-    assert (again.reads, again.writes) == (False, False)
+    assert (still_muted.reads, still_muted.writes) == (False, False)
 
 
 @pytest.mark.parametrize(
@@ -376,27 +358,21 @@ def test_changed_switches_and_domains_apply_to_a_running_process() -> None:
     [
         ({}, {}, "user", True),
         ({"CI": "1"}, {}, "", False),
-        ({"CLAUDE_CODE_SESSION_ATTENDED": "0"}, {}, "assistant", False),
-        (
-            {"CLAUDE_CODE_SESSION_ATTENDED": "0"},
-            {"capture": {"unattended": "full"}},
-            "user",
-            True,
-        ),
+        (UNATTENDED, {}, "assistant", False),
+        (UNATTENDED, FULL_CAPTURE, "user", True),
         ({"CLAUDE_CODE_ENTRYPOINT": "sdk-py"}, {}, "user", False),
+        ({"CLAUDE_CODE_ENTRYPOINT": "sdk-py"}, FULL_CAPTURE, "user", True),
         ({"CLAUDE_CODE_ENTRYPOINT": "cli"}, {}, "user", True),
-        ({"CLAUDE_CODE_ENTRYPOINT": "sdk-py"}, {"capture": {"unattended": "full"}}, "user", True),
     ],
 )
 def test_words_of_the_user_are_trusted_only_if_a_person_may_have_typed_them(
     environ: dict[str, str], file: dict[str, object], trust: str, checked: bool
 ) -> None:
     settings = read_settings(HOME | environ, file)
+    foreign = settings._replace(foreign=True)
 
     assert (trust_for(settings, "user"), is_checked(settings)) == (trust, checked)
-    foreign = settings._replace(foreign=True)
-    assert trust_for(foreign, "user") == (trust and "assistant")
-    assert not is_checked(foreign)
+    assert (trust_for(foreign, "user"), is_checked(foreign)) == (trust and "assistant", False)
 
 
 def test_the_shell_of_a_client_is_recognised_by_its_variables() -> None:
@@ -410,26 +386,19 @@ def test_the_shell_of_a_client_is_recognised_by_its_variables() -> None:
     assert not in_shell_of_another({}, "codex")
 
 
-def test_the_transcripts_of_each_client_lie_in_its_own_folder() -> None:
+def test_the_transcripts_of_each_client_are_in_its_own_folder() -> None:
+    moved = {"CODEX_HOME": "/c", "QWEN_HOME": "/q", "CLAUDE_CONFIG_DIR": "/x"}
+
     assert transcript_roots(HOME) == {
         "claude-code": "/home/ann/.claude/projects",
         "codex": "/home/ann/.codex",
         "qwen": "/home/ann/.qwen/projects",
     }
-    moved = {"CODEX_HOME": "/c", "QWEN_HOME": "/q", "CLAUDE_CONFIG_DIR": "/x"}
-    assert transcript_roots(HOME | moved) == {
-        "claude-code": "/x/projects",
-        "codex": "/c",
-        "qwen": "/q/projects",
-    }
+    roots = {"claude-code": "/x/projects", "codex": "/c", "qwen": "/q/projects"}
+    assert transcript_roots(HOME | moved) == roots
     assert transcript_roots(HOME | moved | {"QWEN_RUNTIME_DIR": "/r"})["qwen"] == "/r/projects"
 
 
 def test_empty_entries_of_the_search_path_are_left_out() -> None:
     assert search_path({"PATH": os.pathsep.join(["/a", "", "/b"])}) == ["/a", "/b"]
     assert search_path({}) == []
-
-
-def test_each_switch_that_an_invalid_config_file_turns_off_counts() -> None:
-    assert switches_in("read = no\nwrite = true # x\n[\n") == {"read": False}
-    assert switches_in("read\n") == {}

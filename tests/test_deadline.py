@@ -63,7 +63,10 @@ def test_a_deadline_ends_by_wall_clock_time_or_by_cpu_time() -> None:
     assert not Deadline().is_limited and not Deadline().is_over()
     assert Deadline(-1).is_over()
     assert Deadline(3600, work_s=-1).is_over()
-    assert not Deadline(3600, work_s=3600).is_over()
+    limited = (Deadline(3600), Deadline(work_s=3600), Deadline(lock_s=3600))
+    assert all(one.is_limited and not one.is_over() for one in limited)
+    for in_time in (Deadline(), *limited):
+        in_time.check("the last sentence")
     with pytest.raises(DeadlinePassed, match="before the last sentence"):
         Deadline(-1).check("the last sentence")
 
@@ -118,13 +121,7 @@ def test_a_wait_is_limited_by_its_caller_by_its_kind_of_lock_and_by_the_deadline
     assert Deadline().wait_s(5.0) == 5.0
 
 
-def test_each_limit_alone_makes_a_deadline_limited() -> None:
-    assert Deadline(3600).is_limited
-    assert Deadline(work_s=3600).is_limited
-    assert Deadline(lock_s=3600).is_limited
-
-
-def test_work_is_postponed_once_however_often_it_is_met() -> None:
+def test_work_that_is_postponed_several_times_is_listed_once() -> None:
     limit = Deadline()
     for what in ("the backup", "the index", "the backup"):
         limit.postpone(what)
@@ -132,18 +129,7 @@ def test_work_is_postponed_once_however_often_it_is_met() -> None:
     assert limit.postponed == ["the backup", "the index"]
 
 
-def test_a_deadline_that_has_not_passed_lets_the_work_go_on() -> None:
-    limit = Deadline(3600)
-    limit.is_revoked = lambda: False
-    limit.check("the last sentence")
-    Deadline().check("the last sentence")
-
-    limit.is_revoked = lambda: True
-    with pytest.raises(EventRevoked):
-        limit.check("the last sentence")
-
-
-def test_the_deadline_of_the_event_of_this_thread_may_be_over() -> None:
+def test_an_inner_deadline_counts_instead_of_the_outer_one_until_it_ends() -> None:
     assert not deadline.is_over()
     with running(Deadline(-1)):
         assert deadline.is_over()

@@ -142,11 +142,11 @@ def test_an_agent_listed_in_two_domains_belongs_to_the_first(file: dict[str, obj
 
 
 def test_any_part_of_a_domain_configuration_makes_it_configured() -> None:
-    assert not DomainConfig().configured
-    assert DomainConfig(agents={"x": "y"}).configured
-    assert DomainConfig(paths={"x": "y"}).configured
-    assert DomainConfig(isolated=frozenset("x")).configured
-    assert DomainConfig(isolated_agents=frozenset("x")).configured
+    names, table = frozenset("x"), {"x": "y"}
+    parts = [DomainConfig(agents=table), DomainConfig(paths=table)]
+    parts += [DomainConfig(isolated=names), DomainConfig(isolated_agents=names)]
+
+    assert all(part.configured for part in parts) and not DomainConfig().configured
 
 
 def test_an_agent_that_is_listed_twice_in_one_domain_is_no_mistake() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import uuid
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -56,10 +55,6 @@ def test_a_session_id_and_the_id_derived_from_it_have_different_short_ids() -> N
     assert short_id(id_for(session)) != short_id(session)
 
 
-@pytest.mark.parametrize(
-    ("value", "is_id"),
-    [("shop-1a2b", True), ("7", True), ("", False), ("-", False), ("é1", False), ("a/b", False)],
-)
-def test_a_project_id_consists_of_ascii_letters_digits_and_hyphens(value: str, is_id: bool) -> None:
-    assert is_project_id(value) is is_id
-    assert not is_project_id(7)
+def test_a_project_id_consists_of_ascii_letters_digits_and_hyphens() -> None:
+    assert all(is_project_id(value) for value in ("shop-1a2b", "7"))
+    assert not any(is_project_id(value) for value in ("", "-", "é1", "a/b", 7))

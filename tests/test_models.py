@@ -57,6 +57,8 @@ def test_a_shown_reason_starts_with_because_unless_it_already_starts_with_instea
     assert models.text_with_reason(failed._replace(why="instead: fail at once")) == (
         "Retry three times — instead: fail at once"
     )
+    for why in ("", "retry"):  # no reason, and one that the text contains
+        assert models.text_with_reason(failed._replace(why=why)) == failed.what
 
 
 def test_a_record_of_a_failure_without_a_reason_or_alternative_lacks_a_lesson() -> None:
@@ -97,7 +99,7 @@ def test_a_shortened_note_ends_after_a_sentence_and_not_inside_a_date_or_abbrevi
     ]
 
 
-def test_record_types_differ_in_what_they_describe_and_bind() -> None:
+def test_each_record_type_counts_as_success_rule_or_open_question_as_documented() -> None:
     table = models.RECORD_TYPE_TABLE
 
     followed = {kind for kind in table if models.verdict(models.Record(kind, "x")) == "worked"}
@@ -108,7 +110,7 @@ def test_record_types_differ_in_what_they_describe_and_bind() -> None:
     assert models.LASTING_SCOPES == ("user", "team", "global")
 
 
-def test_types_are_shown_under_the_names_of_notes_except_for_questions() -> None:
+def test_record_types_are_shown_under_the_names_of_notes_except_for_questions() -> None:
     shown = {kind: models.shown_type(kind) for kind in ("constraint", "note", "solution")}
 
     assert shown == {"constraint": "rule", "note": "fact", "solution": "fix"}
@@ -116,7 +118,9 @@ def test_types_are_shown_under_the_names_of_notes_except_for_questions() -> None
     assert (models.record_type("open"), models.record_type("blocker")) == ("question", "blocker")
 
 
-def test_a_record_supersedes_only_an_older_one_of_its_place_and_at_most_its_trust() -> None:
+def test_a_record_supersedes_only_an_older_one_of_its_scope_and_domain_and_at_most_its_trust() -> (
+    None
+):
     at = "2026-01-02T00:00:00.000Z"
     old = models.Record("decision", "Use Redis", trust="assistant", created_at=at)
     users = old._replace(trust="user")
@@ -132,21 +136,16 @@ def test_a_record_supersedes_only_an_older_one_of_its_place_and_at_most_its_trus
     assert not models.may_close(old._replace(scope="user"), old)
     assert not models.may_close(old._replace(domain="legal"), old)
     assert not models.may_close(old, old._replace(valid_from="2026-01-03T00:00:00.000Z"))
-
-
-def test_a_record_of_one_session_supersedes_only_records_of_that_session() -> None:
-    old = models.Record("decision", "Use Redis", scope="local", session="s1")
-
-    assert models.may_close(old, old)
-    assert not models.may_close(old._replace(session="s2"), old)
+    local = old._replace(scope="local", session="s1")
+    assert models.may_close(local, local)
+    assert not models.may_close(local._replace(session="s2"), local)
 
 
 def test_of_two_contradicting_statements_the_later_is_newer() -> None:
     first, second = "2026-01-01", "2026-01-02"
 
-    assert models.newer_than({"a": (first, []), "b": (second, ["a"])}) == {"a": ["b"]}
-    assert models.newer_than({"a": (first, ["b"]), "b": (second, [])}) == {"a": ["b"]}
-    assert models.newer_than({"a": (first, ["b"]), "b": (second, ["a"])}) == {"a": ["b"]}
+    for of_a, of_b in (([], ["a"]), (["b"], []), (["b"], ["a"])):
+        assert models.newer_than({"a": (first, of_a), "b": (second, of_b)}) == {"a": ["b"]}
     assert models.newer_than({"a": (first, []), "b": (first, ["a"])}) == {"a": ["b"]}
     assert models.newer_than({"a": (first, ["b"]), "b": (first, ["a"])}) == {"b": ["a"]}
     assert models.newer_than({"a": (first, ["a", "gone"])}) == {}
@@ -155,14 +154,13 @@ def test_of_two_contradicting_statements_the_later_is_newer() -> None:
 def test_a_record_is_marked_as_older_only_if_there_are_newer_ones() -> None:
     record = models.Record("decision", "Use Redis", id="a", evidence={"also": "db"})
 
+    marked = models.marked_older(record, ["b"])
+
     assert models.marked_older(record, ()) is record
-    assert models.marked_older(record, ["b"]).evidence == {
-        "also": "db",
-        models.SAID_BEFORE: ["b"],
-    }
+    assert marked.evidence == {"also": "db", models.SAID_BEFORE: ["b"]}
 
 
-def test_records_with_the_same_quotation_are_brought_together() -> None:
+def test_records_with_the_same_quotation_of_the_user_are_listed_together() -> None:
     def quoting(words: str, trust: str = "user") -> models.Record:
         return models.Record("decision", "x", trust=trust, evidence={models.QUOTATION: words})
 
@@ -183,15 +181,12 @@ def test_only_an_import_without_the_users_trust_is_unconfirmed() -> None:
     assert not models.is_unconfirmed_import(record._replace(evidence={}))
 
 
-def test_the_contradicted_ids_of_a_record_are_a_list_or_ignored() -> None:
-    record = models.Record("note", "x")
+def test_contradicted_ids_of_a_record_that_are_not_a_list_are_ignored() -> None:
+    def contradicted(**evidence: object) -> tuple[str, ...]:
+        return models.contradicted(models.Record("note", "x", evidence=evidence))
 
-    assert models.contradicted(record) == ()
-    assert models.contradicted(record._replace(evidence={models.CONTRADICTS: ["a", 1]})) == (
-        "a",
-        "1",
-    )
-    assert models.contradicted(record._replace(evidence={models.CONTRADICTS: "ab"})) == ()
+    assert contradicted() == contradicted(**{models.CONTRADICTS: "ab"}) == ()
+    assert contradicted(**{models.CONTRADICTS: ["a", 1]}) == ("a", "1")
 
 
 def test_the_text_of_a_record_shows_what_the_user_said_or_agreed_to() -> None:
@@ -210,14 +205,7 @@ def test_the_text_of_a_record_shows_what_the_user_said_or_agreed_to() -> None:
     assert models.shown(agreed) == "Use Redis"
 
 
-def test_a_reason_is_shown_only_if_the_text_does_not_contain_it() -> None:
-    record = models.Record("decision", "Use Redis, It Is Fast")
-
-    assert models.text_with_reason(record) == record.what
-    assert models.text_with_reason(record._replace(why="it is fast")) == record.what
-
-
-def test_the_user_words_are_enough_if_the_note_says_the_same() -> None:
+def test_a_note_is_omitted_if_it_says_the_same_as_the_users_words() -> None:
     assert models.words_first("Use Redis", "use redis.") == "Use Redis"
     assert models.words_first("Use Redis", "use redis.", "it is fast") == (
         "“Use Redis” (noted as: use redis. — because it is fast)"

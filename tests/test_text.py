@@ -130,11 +130,6 @@ def test_a_cut_text_fits_and_begins_as_the_whole(text: str, max_chars: int) -> N
         assert text.startswith(found.removesuffix("…"))
 
 
-def test_a_long_text_is_cut_at_a_word_boundary() -> None:
-    assert t.cut("one two three four", 11) == "one two…"
-    assert t.cut("short", 10) == "short"
-
-
 @given(st.text())
 def test_one_line_is_one_line(text: str) -> None:
     found = t.one_line(text)
@@ -304,6 +299,7 @@ def test_texts_that_differ_only_in_capitals_and_their_end_have_one_form(
 @pytest.mark.parametrize(
     ("text", "most", "kept"),
     [
+        ("one two three four", 11, "one two…"),
         ("abcdefgh", 8, "abcdefgh"),
         ("abcdefghi", 8, "abcdefg…"),
         ("abcd efghij", 8, "abcd ef…"),
@@ -312,7 +308,7 @@ def test_texts_that_differ_only_in_capitals_and_their_end_have_one_form(
         ("ab", 0, ""),
     ],
 )
-def test_a_text_is_cut_between_words_only_in_its_second_half(
+def test_a_long_text_is_cut_at_a_word_boundary_in_its_second_half(
     text: str, most: int, kept: str
 ) -> None:
     assert t.cut(text, most) == kept
@@ -330,7 +326,7 @@ def test_the_texts_in_a_json_value_are_changed_and_its_keys_only_on_request() ->
 
 
 @pytest.mark.parametrize(("length", "is_shortened"), [(40, False), (41, True)])
-def test_only_a_long_quotation_is_shortened_below_a_line_with_the_same(
+def test_a_quotation_is_shortened_only_if_it_is_long_and_also_in_the_line_above(
     length: int, is_shortened: bool
 ) -> None:
     quoted = f"“{'x' * length}{t.NOTED_AS}"
@@ -358,7 +354,7 @@ def test_only_a_long_quotation_is_shortened_below_a_line_with_the_same(
         ("İ caches", 1),
     ],
 )
-def test_the_mask_of_a_text_combines_the_bits_of_its_stems(text: str, mask: int) -> None:
+def test_the_mask_of_a_text_has_the_bits_of_the_known_stems_in_it(text: str, mask: int) -> None:
     mask_of = t.mask_reader({t.stem("cache"): 1, t.stem("redis"): 2})
 
     assert [mask_of(text), mask_of(text)] == [mask, mask]

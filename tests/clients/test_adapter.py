@@ -1,4 +1,4 @@
-"""Events of other clients in Claude Code's form, and replies in the form of each client."""
+"""Events of other clients converted to Claude Code's format, and replies in each client's."""
 
 from __future__ import annotations
 
@@ -41,25 +41,21 @@ REPORT = "Command: x\nDirectory: /\nOutput: y\nError: (none)\nExit Code: {}\nSig
         ("cursor", "postToolUse", "{broken", "PostToolUse", "{broken"),
     ],
 )
-def test_the_result_of_a_shell_command_shows_its_output_and_if_it_failed(
+def test_the_result_of_a_shell_command_has_its_output_and_shows_a_failure(
     client: str, name: str, result: object, event: str, printed: str
 ) -> None:
     tools = {"gemini": "run_shell_command", "qwen": "run_shell_command", "cursor": "Shell"}
     field = "tool_output" if client == "cursor" else "tool_response"
-    found = adapted(
-        client,
-        name,
-        tool_name=tools.get(client, "Bash"),
-        tool_input={"command": "x"},
-        **{field: result},
-    )
+    fields = {"tool_input": {"command": "x"}, field: result}
+
+    found = adapted(client, name, tool_name=tools.get(client, "Bash"), **fields)
 
     assert (found.name, found.text("tool_name")) == (event, "Bash")
     assert found.raw["tool_response"]["stdout"] == printed
     assert found.raw.get("error") == (printed if event == "PostToolUseFailure" else None)
 
 
-def test_a_result_that_is_no_text_is_left_as_it_is() -> None:
+def test_a_result_that_has_no_text_or_is_of_another_tool_is_not_changed() -> None:
     for result in ([1], {"output": 3}, None):
         found = adapted("codex", "PostToolUse", tool_name="Bash", tool_response=result)
         assert found.raw["tool_response"] == result
@@ -67,12 +63,12 @@ def test_a_result_that_is_no_text_is_left_as_it_is() -> None:
     assert other.raw["tool_response"] == "y"
 
 
-def test_the_error_of_a_failed_shell_command_is_its_output() -> None:
-    fields = {"tool_name": "run_shell_command", "error": REPORT.format(1)}
+def test_only_the_error_of_a_shell_command_is_reduced_to_its_output() -> None:
+    error = REPORT.format(1)
 
-    assert adapted("qwen", "PostToolUseFailure", **fields).raw["error"] == "y"
-    fields["tool_name"] = "read_file"
-    assert adapted("qwen", "PostToolUseFailure", **fields).raw["error"] == REPORT.format(1)
+    for tool, expected in (("run_shell_command", "y"), ("read_file", error)):
+        found = adapted("qwen", "PostToolUseFailure", tool_name=tool, error=error)
+        assert found.raw["error"] == expected
 
 
 def test_the_path_of_an_edit_is_found_under_either_name() -> None:
@@ -88,8 +84,8 @@ def test_the_path_of_an_edit_is_found_under_either_name() -> None:
 def test_a_patch_is_an_edit_of_all_its_files() -> None:
     patch = "*** Begin Patch\n*** Update File: a\n*** Delete File: b\n*** End Patch"
 
-    for tool, key in (("apply_patch", "input"), ("apply_patch", "command")):
-        found = adapted("codex", "PreToolUse", tool_name=tool, tool_input={key: patch})
+    for key in ("input", "command"):
+        found = adapted("codex", "PreToolUse", tool_name="apply_patch", tool_input={key: patch})
         assert found.text("tool_name") == "Edit"
         assert found.raw["tool_input"] == {"file_path": "a", "file_paths": ["a", "b"]}
 
@@ -123,41 +119,32 @@ def test_the_project_is_the_clients_folder_or_else_the_folder_of_the_event() -> 
     assert (other.attended, other.entrypoint) == (True, "")
 
 
-def test_cursor_gets_one_of_a_stop_a_refusal_or_a_context() -> None:
-    texts = {"stop": "stopped", "refusal": "no", "context": "facts", "notice": "saved"}
+TEXTS = {"stop": "stopped", "refusal": "no", "context": "facts", "notice": "saved"}
 
-    assert reply("cursor", "UserPromptSubmit", **texts) == {
-        "continue": False,
-        "user_message": "stopped",
-    }
-    assert reply("cursor", "PreToolUse", **texts) == {
-        "permission": "deny",
-        "agent_message": "no",
-        "user_message": "no",
-    }
-    assert reply("cursor", "SessionStart", **texts) == {"additional_context": "facts"}
-    assert reply("cursor", "PostToolUse", own_words="ours", context="facts") == {
-        "additional_context": "facts\n\nours"
-    }
+
+def test_cursor_gets_one_of_a_stop_a_refusal_or_a_context() -> None:
+    stop = reply("cursor", "UserPromptSubmit", **TEXTS)
+    refusal = reply("cursor", "PreToolUse", **TEXTS)
+    context = reply("cursor", "PostToolUse", own_words="ours", context="facts")
+
+    assert stop == {"continue": False, "user_message": "stopped"}
+    assert refusal == {"permission": "deny", "agent_message": "no", "user_message": "no"}
+    assert context == {"additional_context": "facts\n\nours"}
+    assert reply("cursor", "SessionStart", **TEXTS) == {"additional_context": "facts"}
     assert reply("cursor", "UserPromptSubmit", context="facts") == {}
-    assert reply("cursor", "Stop", **texts) == reply("cursor", "SessionStart") == {}
+    assert reply("cursor", "Stop", **TEXTS) == reply("cursor", "SessionStart") == {}
 
 
 def test_gemini_gets_refusals_as_decisions_and_its_own_names_of_events() -> None:
-    texts = {"stop": "stopped", "refusal": "no", "context": "facts", "notice": "saved"}
-
-    assert reply("gemini", "UserPromptSubmit", **texts) == {
+    assert reply("gemini", "UserPromptSubmit", **TEXTS) == {
         "systemMessage": "saved",
         "decision": "deny",
         "reason": "stopped",
         "hookSpecificOutput": {"hookEventName": "BeforeAgent", "additionalContext": "facts"},
     }
-    assert reply("gemini", "PreToolUse", **texts) == {
-        "systemMessage": "saved",
-        "decision": "deny",
-        "reason": "no",
-    }
-    assert reply("gemini", "Stop", **texts) == {"systemMessage": "saved"}
+    refusal = {"systemMessage": "saved", "decision": "deny", "reason": "no"}
+    assert reply("gemini", "PreToolUse", **TEXTS) == refusal
+    assert reply("gemini", "Stop", **TEXTS) == {"systemMessage": "saved"}
     failed = reply("gemini", "PostToolUseFailure", context="facts")
     assert failed["hookSpecificOutput"]["hookEventName"] == "AfterTool"
     assert reply("gemini", "SessionStart", notice=" ") == {}
@@ -167,11 +154,9 @@ def test_a_question_refuses_a_call_if_the_client_cannot_ask() -> None:
     texts = {"refusal": "no", "question": "may it?"}
 
     refused = reply("codex", "PreToolUse", **texts)["hookSpecificOutput"]
-    asked = reply("qwen", "PreToolUse", question="may it?")["hookSpecificOutput"]
 
     assert refused["permissionDecision"] == "deny"
     assert refused["permissionDecisionReason"] == "no\n\nmay it?"
-    assert asked["permissionDecision"] == "ask"
 
 
 def test_only_a_client_that_summarises_gets_text_for_the_summary() -> None:
@@ -182,14 +167,10 @@ def test_only_a_client_that_summarises_gets_text_for_the_summary() -> None:
 
 
 def test_notices_name_shell_commands_in_place_of_skills() -> None:
-    text = "See /memory-fabric:memory status or /memory-fabric:review"
+    text, adapted_text = "See /memory-fabric:memory status", "See memory-fabric status"
 
-    assert reply("qwen", "Stop", notice=text) == {
-        "systemMessage": "See memory-fabric status or memory-fabric review"
-    }
-    assert reply("qwen", "UserPromptSubmit", stop=text)["reason"] == (
-        "See memory-fabric status or memory-fabric review"
-    )
+    assert reply("qwen", "Stop", notice=text) == {"systemMessage": adapted_text}
+    assert reply("qwen", "UserPromptSubmit", stop=text)["reason"] == adapted_text
 
 
 def test_a_record_names_its_client_unless_that_is_claude_code() -> None:

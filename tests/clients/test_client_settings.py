@@ -1,4 +1,4 @@
-"""Claude Code's settings and state files: their precedence, and what in them is memory-fabric's."""
+"""Claude Code's settings and state files: their precedence, and memory-fabric's entries."""
 
 from __future__ import annotations
 
@@ -37,26 +37,20 @@ def files(tmp_path: Path) -> Files:
 
 
 @pytest.mark.parametrize(
-    ("text", "is_broken"),
-    [("{}", False), (" \n", False), ("{", True), ("[]", True), ('{"a": 1}', False)],
+    ("text", "is_broken"), [("{}", False), (" \n", False), ("{", True), ("[]", True)]
 )
 def test_a_settings_file_is_broken_only_if_it_holds_something_else_than_an_object(
     files: Files, text: str, *, is_broken: bool
 ) -> None:
     files.write(files.config / "settings.json", text)
+    (files.project / ".claude/settings.json").mkdir(parents=True)
     files.write(files.project / ".claude/settings.local.json", {"b": 2})
 
-    user, project, local = settings.layers(files.settings)
+    layers = settings.layers(files.settings)
 
-    assert (user.scope, project.scope, local.scope) == (USER, PROJECT, LOCAL)
-    assert user.broken is is_broken and not project.broken
-    assert (project.values, local.values) == ({}, {"b": 2})
-
-
-def test_a_folder_in_place_of_a_settings_file_is_broken(files: Files) -> None:
-    (files.config / "settings.json").mkdir(parents=True)
-
-    assert [layer.broken for layer in settings.layers(files.settings)] == [True, False, False]
+    assert [layer.scope for layer in layers] == [USER, PROJECT, LOCAL]
+    assert [layer.broken for layer in layers] == [is_broken, True, False]
+    assert [layer.values for layer in layers] == [{}, {}, {"b": 2}]
 
 
 def test_a_project_in_the_users_home_has_no_settings_of_its_own(files: Files) -> None:
@@ -91,12 +85,14 @@ def test_permission_rules_are_listed_by_their_kinds() -> None:
     assert settings.rules(layers, "ask") == []
 
 
-def test_hooks_by_hand_are_ours_by_their_name_or_by_the_package_beside_them(files: Files) -> None:
+def test_hooks_added_by_hand_are_ours_by_their_path_or_the_package_next_to_them(
+    files: Files,
+) -> None:
     (files.home / "copy" / settings.SOURCE).mkdir(parents=True)
     copy = f"{files.home}/copy/hooks/launch"
     hooks = [
         {"command": "/opt/memory-fabric/hooks/launch rules"},
-        {"command": f"{copy}", "args": ["fixes"]},
+        {"command": copy, "args": ["fixes"]},
         {"command": f"{files.home}/other/hooks/launch"},
         {"command": "true"},
         {"command": 3},
@@ -104,39 +100,30 @@ def test_hooks_by_hand_are_ours_by_their_name_or_by_the_package_beside_them(file
     ]
     layers = [Layer(USER, "u", {"hooks": {"Stop": [{"hooks": hooks}, 3], "End": {}}})]
 
-    found = settings.hooks_by_hand(layers)
-
-    assert found == [
+    assert settings.hooks_by_hand(layers) == [
         settings.ByHand("Stop", "/opt/memory-fabric/hooks/launch", "u"),
         settings.ByHand("Stop", copy, "u"),
     ]
 
 
 def test_the_commands_of_a_hooks_file_are_listed_by_event(files: Files) -> None:
-    path = files.write(
-        files.home / "hooks.json",
-        {"hooks": {"Stop": [{"hooks": [{"command": "a", "args": ["b"]}]}], "End": []}},
-    )
+    stop = [{"hooks": [{"command": "a", "args": ["b"]}]}]
+    path = files.write(files.home / "hooks.json", {"hooks": {"Stop": stop, "End": []}})
 
     assert settings.events_of(path) == {"Stop": ["a b"], "End": []}
     assert settings.events_of(str(files.home / "missing")) == {}
 
 
 def test_servers_are_found_in_every_file_with_their_scope_and_state(files: Files) -> None:
-    shared = files.write(
-        files.project / ".mcp.json", {"mcpServers": {"a": OURS, "b": {"command": "x"}}}
-    )
-    own = {"mcpServers": {"c": {"command": "x", "args": ["-m", "memory_fabric.server"]}, "d": 3}}
-    state = files.write(
-        files.home / ".claude.json",
-        {
-            "mcpServers": {"e": {"command": 3}, "off": OURS},
-            "projects": {
-                str(files.project): {**own, "disabledMcpServers": ["off"]},
-                "/elsewhere": {"mcpServers": {"f": OURS}},
-            },
-        },
-    )
+    of_project = {"a": OURS, "b": {"command": "x"}}
+    of_local = {"c": {"command": "x", "args": ["-m", "memory_fabric.server"]}, "d": 3}
+    projects = {
+        str(files.project): {"mcpServers": of_local, "disabledMcpServers": ["off"]},
+        "/elsewhere": {"mcpServers": {"f": OURS}},
+    }
+    of_user = {"mcpServers": {"e": {"command": 3}, "off": OURS}, "projects": projects}
+    shared = files.write(files.project / ".mcp.json", {"mcpServers": of_project})
+    state = files.write(files.home / ".claude.json", of_user)
     layers = [Layer(LOCAL, "l", {"disabledMcpjsonServers": ["b", "e"]})]
 
     found = settings.servers(files.settings, layers)
@@ -151,7 +138,7 @@ def test_servers_are_found_in_every_file_with_their_scope_and_state(files: Files
     ]
 
 
-def test_a_server_of_ours_is_known_by_the_name_in_its_tools(files: Files) -> None:
+def test_our_server_is_recognised_by_the_server_name_in_a_tool_name(files: Files) -> None:
     files.write(files.project / ".mcp.json", {"mcpServers": {"my mémory": OURS, "x": {}}})
 
     assert settings.is_our_server("my_m_mory", files.settings)
@@ -160,19 +147,19 @@ def test_a_server_of_ours_is_known_by_the_name_in_its_tools(files: Files) -> Non
     assert not settings.is_our_server("x", files.settings)
 
 
-def test_folders_that_the_client_needs_for_the_plugin_may_be_missing(files: Files) -> None:
+def test_missing_folders_of_an_installed_plugin_are_found(files: Files) -> None:
     plugins = files.config / "plugins"
     there, name = str(files.home), "memory-fabric@shop"
-    notes: dict[str, Any] = {
+    entries: dict[str, Any] = {
         name: [{"installPath": "/missing/a"}, {"installPath": there}, 3],
         "memory-fabric@odd": {},
         "other@shop": [{}],
     }
-    files.write(plugins / "installed_plugins.json", {"plugins": notes})
+    files.write(plugins / "installed_plugins.json", {"plugins": entries})
     places = {"shop": {"installLocation": "/missing/b"}, "odd": {"installLocation": there}}
     files.write(plugins / "known_marketplaces.json", places)
 
-    assert settings.installed(str(files.config)) == {name: notes[name][:2]}
+    assert settings.installed(str(files.config)) == {name: entries[name][:2]}
     assert settings.lost_folders(str(files.config), name) == ["/missing/a", "/missing/b"]
     assert settings.lost_folders(str(files.config), "memory-fabric@odd") == []
 

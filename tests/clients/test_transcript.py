@@ -364,16 +364,14 @@ class TestLastSaid:
 
         said = transcript.last_said(str(path), 3)
 
-        assert [text for _, text in said][-1:] == ["last"]
-        assert ("u2", "first\nsecond") in said
-        assert "of a subagent" not in str(said) and not any(not text.strip() for _, text in said)
+        assert said == [("u2", "first\nsecond"), ("u5", "last")]
 
     @pytest.mark.parametrize("path", ["", "/nowhere/t.jsonl", "\0", "/dev/zero", "."])
     def test_a_path_without_a_transcript_gives_no_messages(self, path: str) -> None:
         assert transcript.last_said(path, 10) == []
 
 
-def test_a_reading_tells_what_was_wrong_with_the_file(tmp_path: Path) -> None:
+def test_a_replaced_missing_or_unreadable_transcript_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_bytes(entry("one") + entry("two"))
     first = read_on(str(path))
@@ -416,7 +414,6 @@ def result(id_: str) -> bytes:
 @pytest.mark.parametrize(
     ("lines", "state"),
     [
-        (b"", ""),
         (entry("Go"), ""),
         (entry("Go") + tool("a"), "running"),
         (entry("Go") + tool("a") + result("a"), ""),
@@ -437,16 +434,15 @@ def test_a_tool_is_running_if_its_call_has_no_result_since_the_last_prompt(
 def test_the_transcripts_of_the_newest_subagents_are_found_oldest_first(tmp_path: Path) -> None:
     folder = tmp_path / "s1" / "subagents"
     folder.mkdir(parents=True)
-    for number in range(transcript.MAX_AGENTS + 1):
-        (folder / f"agent-{number:02}.jsonl").touch()
-        os.utime(folder / f"agent-{number:02}.jsonl", (100 - number, 100 - number))
+    newest_first = [f"{folder}/agent-{n:02}.jsonl" for n in range(transcript.MAX_AGENTS + 1)]
+    for number, path in enumerate(newest_first):
+        Path(path).touch()
+        os.utime(path, (100 - number, 100 - number))
     (folder / "agent-00.meta.json").touch()
 
     paths = transcript.paths_of_agents(str(tmp_path / "s1.jsonl"))
 
-    assert [Path(path).stem for path in paths] == [
-        f"agent-{number:02}" for number in range(transcript.MAX_AGENTS - 1, -1, -1)
-    ]
+    assert [*paths] == newest_first[-2::-1]
     assert transcript.paths_of_agents(str(tmp_path / "s2.jsonl")) == []
     assert transcript.paths_of_agents("a\0b") == []
 
@@ -504,7 +500,7 @@ def test_only_the_first_complete_lines_are_searched_for_a_sessions_data(tmp_path
     ],
     ids=str,
 )
-def test_a_message_sent_meanwhile_is_a_prompt_of_whoever_sent_it(
+def test_a_message_queued_during_a_turn_is_a_prompt_of_its_sender(
     attachment: object, origin: str
 ) -> None:
     turn = transcript.any_turn_of({"type": "attachment", "uuid": "u", "attachment": attachment})
@@ -532,7 +528,7 @@ def test_a_message_sent_meanwhile_is_a_prompt_of_whoever_sent_it(
     ],
     ids=str,
 )
-def test_marks_of_prompts_that_nobody_has_measured_are_named(
+def test_marks_that_no_measured_release_writes_on_prompts_are_named(
     fields: dict[str, object], unknown: str
 ) -> None:
     prompt = {"type": "user", "message": {"content": "Go"}, "uuid": "u"}

@@ -183,12 +183,8 @@ def test_a_request_fails_if_a_slow_receiver_exceeds_the_total_time_limit(
 
 
 def test_an_unknown_self_signed_certificate_is_not_trusted(tmp_path: Path) -> None:
-    certificate = make_certificate(tmp_path)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
     with Receiver() as receiver:
-        receiver.speak_tls(context)
-        url = receiver.url.replace("http:", "https:")
+        url = encrypted(receiver, make_certificate(tmp_path))
         answer = over_network(settings(tmp_path, url))(b"{}", "k")
 
     assert answer.status == 0 and "certificate" in answer.message
@@ -210,11 +206,8 @@ def test_a_certificate_in_the_ssl_cert_file_is_trusted(
 ) -> None:
     certificate = make_certificate(tmp_path)
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
     with Receiver() as receiver:
-        receiver.speak_tls(context)
-        url = receiver.url.replace("http:", "https:")
+        url = encrypted(receiver, certificate)
         answer = over_network(settings(tmp_path, url))(b"{}", "k")
 
     assert answer.status == 202, answer.message
@@ -236,12 +229,9 @@ def test_https_to_this_machine_never_goes_through_a_proxy(
 ) -> None:
     certificate = make_certificate(tmp_path)
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
     with Receiver() as proxy, Receiver() as receiver:
         monkeypatch.setenv("https_proxy", proxy.origin)
-        receiver.speak_tls(context)
-        url = receiver.url.replace("http:", "https:")
+        url = encrypted(receiver, certificate)
         answer = over_network(settings(tmp_path, url))(b"{}", "k")
 
     assert answer.status == 202 and proxy.requests == []
@@ -288,6 +278,14 @@ def answer_once(
                 connection.sendall(b"x")
             except OSError:
                 return
+
+
+def encrypted(receiver: Receiver, certificate: Path) -> str:
+    """Let the receiver speak TLS; return its address."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    receiver.speak_tls(context)
+    return receiver.url.replace("http:", "https:")
 
 
 def make_certificate(folder: Path) -> Path:

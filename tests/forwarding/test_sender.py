@@ -303,14 +303,6 @@ class TestDelivering:
 
         assert post.keys == ["b", "c"] and left(tmp_path) == ["bad"]
 
-    def test_a_receiver_that_is_down_gets_one_request_per_round(self, tmp_path: Path) -> None:
-        put(tmp_path, *"abcdefgh")
-        post = Post(lambda body: DOWN)
-
-        send_now(settings(tmp_path), post, Time().clock)
-
-        assert post.asked == 1
-
     def test_retry_delays_double_up_to_a_limit_and_respect_retry_after(
         self,
     ) -> None:

@@ -38,7 +38,7 @@ def test_names_written_as_separate_words_or_abbreviations_are_recognised() -> No
     assert {"listendpoints", "postgresql"} <= keys
 
 
-def test_a_short_form_and_its_long_form_are_searched_and_matched_alike() -> None:
+def test_a_short_and_a_long_form_of_a_word_are_searched_alike() -> None:
     [short], [long] = concepts(parse("docs")), concepts(parse("documentation"))
 
     assert short.spellings == ("docs", "documentation")
@@ -46,22 +46,8 @@ def test_a_short_form_and_its_long_form_are_searched_and_matched_alike() -> None
     assert short.stems == long.stems and len(short.stems) == 2
 
 
-def test_numbers_and_words_of_other_languages_weigh_less_than_nouns() -> None:
-    weights = {c.text: c.strength for c in concepts(parse("invoices 42 nicht"))}
-
-    assert weights["nicht"] < weights["42"] < weights["invoices"]
-
-
-def test_each_word_of_an_agents_name_is_one_concept_beside_the_name() -> None:
-    found = concepts(parse("what did database-engineer say about invoices"))
-
-    by_text = {concept.text: concept for concept in found}
-    assert by_text["engineer"].spellings == ("engineer",)
-    assert by_text["engineer"].strength < by_text["invoices"].strength
-
-
 def test_names_of_at_most_four_words_are_recognised() -> None:
-    keys = name_keys("alpha beta gamma delta epsilon")
+    keys = name_keys("a1 b2 c3 d4 e5")
 
-    assert {"alpha", "epsilon", "betagamma", "alphabetagammadelta", "betagammadeltaepsilon"} <= keys
-    assert "alphabetagammadeltaepsilon" not in keys and len(keys) == 5 + 4 + 3 + 2
+    assert {"a1", "e5", "b2c3", "a1b2c3d4", "b2c3d4e5"} <= keys
+    assert "a1b2c3d4e5" not in keys and len(keys) == 5 + 4 + 3 + 2

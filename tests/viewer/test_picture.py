@@ -174,6 +174,7 @@ def test_a_record_lists_which_of_its_files_have_changed(tmp_path: Path) -> None:
 
 
 def at(day: int) -> str:
+    """A time on that day of November."""
     return f"2026-11-{day:02}T10:00:00.000Z"
 
 
@@ -189,6 +190,7 @@ def relate(memory: Memory, *edges: tuple[str, str], store: str = "project", day:
 
 
 def names(seen: dict[str, Any]) -> list[str]:
+    """The names of the entities that are shown, in their order."""
     return [one["name"] for one in seen["entities"]]
 
 
@@ -262,7 +264,7 @@ def test_a_drawing_of_the_graph_has_no_records_and_no_secrets(tmp_path: Path) ->
     assert secret not in json.dumps(seen)
 
 
-def test_a_change_of_very_many_memories_lists_only_some_of_its_entities(
+def test_a_change_of_very_many_memories_lists_only_the_first_of_its_entities(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory = World(tmp_path).memory()
