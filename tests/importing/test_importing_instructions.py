@@ -126,6 +126,20 @@ def test_each_line_of_an_instruction_file_is_a_rule_a_note_or_left_out(
     assert [one.reason for one in left_out.all] == ([] if kind or not text else [text])
 
 
+@pytest.mark.parametrize(
+    "text", ["- Use tabs\n@docs/style.md\n", "@docs/style.md\nAlways use tabs.\n"]
+)
+def test_an_import_beside_a_rule_without_a_blank_line_does_not_hide_the_rule(text: str) -> None:
+    left_out = items.Left()
+
+    (rule,) = instructions.statements(text, "CLAUDE.md", "", left_out)
+
+    assert rule.what in ("Use tabs", "Always use tabs.")
+    assert [(one.reason, one.examples) for one in left_out.all] == [
+        (instructions.POINTERS, ("@docs/style.md",))
+    ]
+
+
 def test_statements_of_an_instruction_file_carry_their_heading_place_and_scope() -> None:
     text = (
         "---\npaths: src/**\n---\n# Title\n- Use tabs\n## Style\n- Be brief\n- be brief.\n"

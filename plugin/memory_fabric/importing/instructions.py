@@ -206,13 +206,17 @@ def _is_in(real: str, folder: str) -> bool:
 
 def statements(text: str, place: str, changed_at: str, left: Left) -> list[Item]:
     """Return an instruction file's statements; those from the user's home have scope "user"."""
-    lines, is_inside = [], False
-    for line in text.split("\n") if memory_md.parse(text).fenced else ():
-        # Blank the block that memory-fabric wrote, so that other lines keep their line numbers.
-        is_inside = is_inside or line.startswith(BLOCK_BEGIN)
+    lines, is_inside, fenced = [], False, memory_md.parse(text).fenced
+    pointers = {f"@{path}" for path in imports(text)}
+    for line in text.split("\n"):
+        # Blank our own block and lines that only import; other lines keep their line numbers.
+        is_inside = is_inside or bool(fenced and line.startswith(BLOCK_BEGIN))
+        if line.strip() in pointers and not is_inside:
+            left.add(POINTERS, line.strip())
+            line = ""
         lines.append("" if is_inside else line)
         is_inside = is_inside and not line.startswith(memory_md.END)
-    page = markdown.parse("\n".join(lines) if lines else text)
+    page = markdown.parse("\n".join(lines))
     about: dict[str, Any] = {"category": "instructions", "confidence": PURPOSE}
     about["scope"] = "user" if place.startswith("~") else "team"
     about["also"] = page.head.get("globs") or page.head.get("paths") or ""

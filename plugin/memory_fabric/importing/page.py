@@ -187,8 +187,7 @@ def _items(lines: Sequence[str]) -> Iterator[Item]:
             at += 1
             # An editor may have stripped the space after `*Why:*`.
             if f"{inner} ".startswith(WHY) and texts is what:
-                why = [inner[len(WHY) :]]
-                texts = why
+                texts = why = [inner[len(WHY) :]]
             else:
                 texts.append(inner)
         while texts and not id_ and not texts[-1].strip():
