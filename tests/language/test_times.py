@@ -60,8 +60,21 @@ def test_time_expressions_are_converted_to_date_ranges(text: str, first: str, af
     assert ranges(text, NOW) == ((first, after),)
 
 
-def test_the_last_weekend_of_a_monday_is_two_days_before_it() -> None:
-    assert ranges("last weekend", "2026-11-23T03:00:00.000Z") == (("2026-11-21", "2026-11-23"),)
+@pytest.mark.parametrize(
+    ("phrase", "day", "first", "after"),
+    [
+        ("last weekend", "2026-11-23", "2026-11-21", "2026-11-23"),
+        ("last weekend", "2026-11-27", "2026-11-21", "2026-11-23"),
+        ("last weekend", "2026-11-28", "2026-11-21", "2026-11-23"),
+        ("past weekend", "2026-11-29", "2026-11-21", "2026-11-23"),
+        ("this weekend", "2026-11-28", "2026-11-28", "2026-11-30"),
+        ("this weekend", "2026-11-29", "2026-11-28", "2026-11-30"),
+    ],
+)
+def test_the_last_weekend_is_the_one_that_is_over(
+    phrase: str, day: str, first: str, after: str
+) -> None:
+    assert ranges(phrase, f"{day}T03:00:00.000Z") == ((first, after),)
 
 
 def test_several_time_expressions_give_at_most_four_date_ranges_in_a_fixed_order() -> None:

@@ -162,7 +162,8 @@ def _last(this: bool, unit: str, today: datetime) -> Range:
         monday = today - timedelta(days=today.weekday())
         return _span(monday if this else monday - timedelta(days=7), 7)
     if unit == "weekend":
-        return _span(today - timedelta(days=(today.weekday() - 5) % 7), 2)
+        back = (today.weekday() - 5) % 7 if this else today.weekday() + 2
+        return _span(today - timedelta(days=back), 2)
     if unit == "year":
         first = datetime(today.year - (0 if this else 1), 1, 1, tzinfo=UTC)
         return _iso(first), _iso(first.replace(year=first.year + 1))
