@@ -156,8 +156,8 @@ def test_forged_and_damaged_lines_in_the_repository_are_refused_and_reported_onc
     for _ in range(2):
         laptop.now()
 
-    [notice] = notices_of(laptop, "refused")
-    assert notice.startswith("4 lines") and "change nothing" in notice
+    [notice] = notices_of(laptop, "Refused")
+    assert notice.startswith("Refused 4 lines") and "Nothing changed" in notice
     assert laptop.decisions() == ["Said on the desk"]
 
 
@@ -345,7 +345,13 @@ def test_a_repository_address_with_a_password_or_a_foreign_protocol_is_refused()
         with pytest.raises(BadAddress, match="credential helper") as refused:
             checked(url)
         assert "secret" not in str(refused.value) and token not in str(refused.value)
-    for url in ("ext::sh -c date", "-oProxyCommand=date", "http://git.example.org/m", "/nowhere"):
+    for url in (
+        "ext::sh -c date",
+        "-oProxyCommand=date",
+        "http://git.example.org/m",
+        "/nowhere",
+        "https://",
+    ):
         with pytest.raises(BadAddress, match="is no address"):
             checked(url)
     for url in (

@@ -263,7 +263,19 @@ def test_origins_on_an_allowed_host_are_accepted_with_http_and_https() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["https://a.example", "a/b", "", "*", "a:b", "a b", "ä.example", "[]", ":80", "[::1]:http"],
+    [
+        "https://a.example",
+        "a/b",
+        "",
+        "*",
+        "a:b",
+        "a b",
+        "ä.example",
+        "[]",
+        ":80",
+        "host:",
+        "[::1]:http",
+    ],
 )
 def test_an_invalid_host_name_is_refused_as_an_allowed_host(name: str) -> None:
     with pytest.raises(BadInput, match="is not a valid name for a Host header"):

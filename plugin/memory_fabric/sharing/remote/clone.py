@@ -74,13 +74,14 @@ def checked(url: str) -> str:
     path = os.path.expanduser(url)
     if os.path.isdir(path):
         return os.path.realpath(path)
-    scheme, _, rest = url.partition("://")
+    scheme, separator, rest = url.partition("://")
     user, at, _ = rest.partition("/")[0].rpartition("@")
     if rest and at and (":" in user or redact(user) != user):
         text = "The address holds a password, which process lists and files would show."
         raise errors.BadAddress(text, remedy=f"Take it out. {_ANOTHER_WAY}")
     host = urlsplit(url).hostname if rest else ""
-    is_known = scheme in SCHEMES if rest else ":" in url.partition("/")[0] and "::" not in url
+    has_host = ":" in url.partition("/")[0] and "::" not in url
+    is_known = bool(rest) and scheme in SCHEMES if separator else has_host
     is_odd = url.startswith("-") or any(map(str.isspace, url)) or not url.isprintable()
     if not is_known or is_odd or (scheme == "http" and host not in LOOPBACK):
         raise errors.BadAddress(

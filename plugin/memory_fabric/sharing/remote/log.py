@@ -22,6 +22,7 @@ from memory_fabric.sharing.replica import outbox, wire
 from memory_fabric.sharing.replica.wire import PURGE, Position, TeamOperation
 from memory_fabric.sharing.team.errors import NoAnswer, NotAllowed, TooSlow
 from memory_fabric.sharing.team.keys import Key
+from memory_fabric.text import many
 
 # The name of the only member of a space that is shared by one user's machines.
 ME = "me"
@@ -134,8 +135,8 @@ class GitLog:
         self._reading = None
         if self._refused:
             self._tell(
-                f"{self._refused} lines in {self._clone.url} are damaged, or not written with the "
-                "key of your machines; they were refused, and change nothing."
+                f"Refused {many(self._refused, 'line')} in {self._clone.url}: damaged, or not "
+                "written with the key of your machines. Nothing changed by that."
             )
         if self._is_purged:
             self._rewrite(lambda lines: self._without(lines, lines.erased))
