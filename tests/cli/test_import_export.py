@@ -55,7 +55,7 @@ def test_import_lists_the_numbers_of_invalid_lines(shell: Shell, source: Path) -
     done = shell.run("import", "memory.jsonl")
 
     assert done.status == 0
-    assert f"2 lines were set aside in {shell.memory}/set-aside.jsonl" in done.err
+    assert f"2 lines set aside in {shell.memory}/set-aside.jsonl" in done.err
     assert "line 1: it is not JSON" in done.err
     assert "line 5: it is not an object" in done.err
     assert " more" not in done.err
@@ -69,7 +69,7 @@ def test_at_most_twenty_invalid_lines_are_listed_and_the_others_counted(
 
     said = shell.run("import", "memory.jsonl").err.splitlines()
 
-    assert said[0].startswith(f"memory-fabric: {number} lines were set aside in ")
+    assert said[0].startswith(f"memory-fabric: {number} lines set aside in ")
     assert sum("it is not JSON" in line for line in said) == 20
     assert said[21:] == (["memory-fabric: and 1 more"] if number > 20 else [])
 

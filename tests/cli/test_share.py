@@ -47,7 +47,7 @@ def test_an_unreadable_line_and_a_conflict_in_the_shared_file_are_told(shell: Sh
     assert "1 lines of it cannot be read and are ignored.\n" in torn
     assert "conflict markers" not in torn
     assert "It has conflict markers: keep the lines of both sides" in marked
-    assert "1 of your lines wait in the home until the merge conflict is resolved.\n" in marked
+    assert "1 line of yours waiting in the home until the merge conflict is resolved.\n" in marked
 
 
 def test_ending_the_sharing_stops_reading_others_and_keeps_their_records(shell: Shell) -> None:

@@ -265,7 +265,7 @@ def test_status_shows_how_many_changes_wait_for_the_graph(filled: Shell) -> None
     at = timestamp(time.time() - 7200)
     (journal_of(filled).parent / "graph-queue.jsonl").write_text(waiting(at) * 2)
 
-    assert "\n2 changes wait for the graph, the oldest since 2 h.\n" in filled.run("status").out
+    assert "\n2 changes waiting for the graph, the oldest since 2 h.\n" in filled.run("status").out
 
 
 @pytest.fixture

@@ -47,7 +47,7 @@ def test_forget_returns_a_preview_and_deletes_only_after_confirmation(tmp_path: 
 
             preview = await said(client, "forget", what="api")
 
-            assert "entity api (component) with 1 observations of its own" in preview
+            assert "entity api (component) with 1 observation of its own" in preview
             assert "Nothing is forgotten yet" in preview
             assert await names(client) == ["api", "db"]
             code = CODE.search(preview)
@@ -272,7 +272,7 @@ def test_the_preview_of_forget_lists_each_kind_of_match_and_what_stays(tmp_path:
 
     lines = preview.splitlines()
     assert lines[0].startswith(f"- decision {alone.id[-8:]} of 20") and "is quick" in lines[0]
-    assert "- entity Redis (tool) with 2 observations of its own and 1 relations" in lines
+    assert "- entity Redis (tool) with 2 observations of its own and 1 relation" in lines
     assert lines[-2] == (
         f"- stays, since it is also about others: decision {stays.id[-8:]}: The api needs Redis"
     )

@@ -11,7 +11,7 @@ from memory_fabric.store.history.resolve import memory_md_file
 from memory_fabric.store.projects import link, registry_file
 from memory_fabric.store.tiers import sync
 from memory_fabric.store.upkeep import backup, filesystem, repair
-from memory_fabric.text import first_of
+from memory_fabric.text import first_of, many
 
 TIER_STATES = {health.HEALTHY: OK, health.DEGRADED: WARNING, health.UNAVAILABLE: FAULT}
 LEAST_FREE_BYTES = 200 << 20
@@ -109,7 +109,7 @@ def delete_leftovers(sight: Sight) -> list[str]:
 def queue(sight: Sight) -> Finding:
     """Check that no changes are waiting to be written to the graph."""
     waiting = health.queued(health.queue_folders(sight.memory), sight.now_s).number
-    text = f"{waiting} changes wait for the graph"
+    text = f"{many(waiting, 'change')} waiting for the graph"
     remedy = "memory-fabric sync applies them."
     return warning(text, remedy, fixable=True) if waiting else fine("nothing waits")
 

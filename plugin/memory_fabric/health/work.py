@@ -68,7 +68,7 @@ def log(sight: Sight) -> Finding:
     recent = [line for text in texts for line in text.splitlines()[-200:]]
     lines = sorted(line for line in recent if line.startswith(today))
     if lines:
-        return warning(f"{len(lines)} lines today, last: {lines[-1]}")
+        return warning(f"{many(len(lines), 'line')} today, last: {lines[-1]}")
     return fine("nothing today")
 
 

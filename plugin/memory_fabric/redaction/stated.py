@@ -218,8 +218,7 @@ def _on_next_line(text: str, start: int, kind: str) -> Iterator[tuple[int, int]]
     for _ in range(3):
         end = text.find("\n", start)
         end = len(text) if end < 0 else end
-        line = text[start:end]
-        bare = line.strip().strip(">|*`\"' \t-=")
+        bare = text[start:end].strip().strip(">|*`\"' \t-=")
         field = form("value field").match(bare)
         bare = bare[field.end() :].strip().strip("\"'`") if field is not None else bare
         if bare and not bare.isspace():

@@ -261,7 +261,7 @@ def test_the_preview_of_an_entity_counts_its_observations_and_shows_what_stays(
 
     lines = [" ".join(line.split()) for line in shell.run("forget", "Redis").out.splitlines()]
 
-    assert "entity (technology) Redis, 1 observations of its own" in lines
+    assert "entity (technology) Redis, own observations: 1" in lines
     assert any("decision, stays" in line and "(also about sessions" in line for line in lines)
     assert lines[-1].startswith("This would be forgotten; nothing was changed.")
 

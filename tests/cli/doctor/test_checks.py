@@ -182,7 +182,7 @@ def test_warnings_of_today_in_either_log_are_reported(memory: Memory, tmp_path: 
     old = work.log(sight(memory))
 
     assert (both.state, both.told) == (WARNING, "2 lines today, last: 2026-03-01 11:00 later")
-    assert one.told == "1 lines today, last: 2026-03-01 10:00 first"
+    assert one.told == "1 line today, last: 2026-03-01 10:00 first"
     assert old.state == OK
 
 

@@ -180,7 +180,7 @@ def test_project_adopt_lists_at_most_ten_records_and_counts_those_of_others(desk
     shown = desk.run("project", "adopt")[1].splitlines()
     planned = json.loads(desk.run("project", "adopt", "--json")[1])
 
-    assert shown[0].startswith(f"{desk.journal}: 11 records that are not in memory, 20")
+    assert shown[0].startswith(f"{desk.journal}: 11 records not in memory, 20")
     assert sum(line.startswith("  20") for line in shown) == 10
     assert "1 are by bob; they are left alone." in shown
     assert (planned["records"], planned["others"]) == (11, {"bob": 1})

@@ -180,8 +180,8 @@ def test_unreadable_lines_are_reported_with_their_numbers(world: World, memory: 
     found = [finding for finding in integrity.findings(memory) if finding.what == "lines"]
 
     assert sorted(finding.text for finding in found) == [
-        "1 lines cannot be read: 2.",
-        "1 lines cannot be read: 3.",
+        "Unreadable: line 2.",
+        "Unreadable: line 3.",
     ]
     assert all(finding.harms for finding in found)
 

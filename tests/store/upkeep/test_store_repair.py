@@ -244,7 +244,7 @@ def test_a_rebuild_skips_bad_lines_of_the_journal(world: World) -> None:
     damage(closed(memory))
     memory = world.memory(repair=True)
     assert entities(memory) == ["one", "two"]
-    assert "1 lines could not be read" in memory.messages[0]
+    assert "Unreadable: 1 line." in memory.messages[0]
 
 
 def test_a_change_is_queued_if_the_open_database_is_damaged(world: World) -> None:

@@ -162,9 +162,8 @@ def _show(matches: plan.Found) -> None:
         (short_id(r.id), shown_type(r.type), r.created_at[:10], _short(r.what))
         for r in matches.records
     ]
-    own = "observations of its own"
     rows += [
-        ("", f"entity ({e.type})", "", f"{e.name}, {len(e.observations)} {own}")
+        ("", f"entity ({e.type})", "", f"{e.name}, own observations: {len(e.observations)}")
         for e in matches.entities
     ]
     rows += [("", "observation", "", f"{o.entity}: {_short(o.text)}") for o in matches.observations]

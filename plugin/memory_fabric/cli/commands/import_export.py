@@ -128,8 +128,8 @@ def _import_graph(source: str, dry_run: bool, as_json: bool) -> int:
         show.line(f"Left out, because forgotten earlier: {names}.")
     if imported.bad:
         place = imported.set_aside
-        fate = f"were set aside in {place}" if place else "could not be read"
-        show.warn(f"{len(imported.bad)} lines {fate}:")
+        fate = f"set aside in {place}" if place else "not readable"
+        show.warn(f"{many(len(imported.bad), 'line')} {fate}:")
         show.warn_all(f"line {line.number}: {line.because}" for line in imported.bad[:MAX_SHOWN])
         if len(imported.bad) > MAX_SHOWN:
             show.warn(f"and {len(imported.bad) - MAX_SHOWN} more")
@@ -393,7 +393,7 @@ def export(
     show.write_file(target, content, force)
     if as_json:
         return show.json_out({"file": os.path.abspath(target), "lines": len(lines)})
-    show.line(f"{len(lines)} lines in {target}.")
+    show.line(f"{many(len(lines), 'line')} in {target}.")
     return 0
 
 

@@ -12,7 +12,7 @@ from memory_fabric.sharing.git import adoption
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import link
 from memory_fabric.store.queries.counts import TABLES_BY_DOMAIN, DomainCounts, count_by_domain
-from memory_fabric.text import cut
+from memory_fabric.text import cut, many
 
 MAX_SHOWN, MAX_CHARS = 10, 100
 
@@ -146,7 +146,7 @@ def _adopt(memory: Memory, author: str, yes: bool, as_json: bool) -> int:
     fields |= {"others": dict(missing.others)}
     if not as_json:
         if missing.lines:
-            number = f"{len(missing.lines)} records that are not in memory"
+            number = f"{many(len(missing.lines), 'record')} not in memory"
             show.line(f"{missing.path}: {number}, {first} to {last}.")
         for line in missing.lines[:MAX_SHOWN]:
             date, text = str(line.get("created_at", ""))[:10], str(line["what"])

@@ -118,7 +118,7 @@ def _lines(
         yield f"Next: review it, then run git add {os.path.dirname(path)} and git commit."
     if state["waiting"]:
         why = "until the merge conflict is resolved" if has_conflict else "until you share"
-        yield f"{state['waiting']} of your lines wait in the home {why}."
+        yield f"{many(state['waiting'], 'line')} of yours waiting in the home {why}."
     if has_conflict:
         yield "It has conflict markers: keep the lines of both sides, and delete the markers."
     if state["unreadable"]:

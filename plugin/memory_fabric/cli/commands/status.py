@@ -106,7 +106,7 @@ def _show_status(
     queue = tiers[0].queue
     if queue.number:
         since = f"the oldest since {span(queue.oldest_s)}"
-        show.line(f"{queue.number} changes wait for the graph, {since}.", "yellow")
+        show.line(f"{many(queue.number, 'change')} waiting for the graph, {since}.", "yellow")
     show.lines(lines)
     show.warn_all(settings.complaints)
     backup = tiers[0].backup

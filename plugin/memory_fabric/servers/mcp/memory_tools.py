@@ -290,8 +290,8 @@ def forget(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) ->
     found = matches.records
     lines = [f"- {_type_and_id(r)} of {r.created_at[:10]}: {_short(r.what)}" for r in found]
     lines += [
-        f"- entity {_name(e.name)} ({_name(e.type)}) with {len(e.observations)} observations of "
-        f"its own and {e.relations} relations"
+        f"- entity {_name(e.name)} ({_name(e.type)}) with "
+        f"{many(len(e.observations), 'observation')} of its own and {many(e.relations, 'relation')}"
         for e in matches.entities
     ]
     lines += [f"- observation of {_name(o.entity)}: {_short(o.text)}" for o in matches.observations]

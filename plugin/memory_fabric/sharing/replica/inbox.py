@@ -277,9 +277,7 @@ class _Batch:
         return True
 
     def _add(self, head: Head, register: Sequence[Head]) -> bool:
-        """Add a head, unless a stored operation has replaced it, and drop the heads that it
-        replaces. Return True if anything changed.
-        """
+        """Add a head that none replaced; drop those it replaces. Return True if any changed."""
         replaced = [sibling for sibling in register if sibling.op_id in head.base]
         for sibling in replaced:
             self._drop(sibling)
@@ -300,9 +298,7 @@ class _Batch:
             self._keep(stored._replace(state=heads.SENT, seen=True, payload=""))
 
     def _erase(self, operation: TeamOperation) -> None:
-        """Apply the demand of an author or an owner to erase a key; ask the user before own
-        statements are erased.
-        """
+        """Erase a key as its author or an owner demands; ask the user before own statements."""
         stub = heads.of_operation(operation, heads.PAST, "")
         register = self._at(stub.key)
         self._keep(stub)

@@ -27,7 +27,7 @@ def problem(operation: wire.TeamOperation) -> str:
     if operation.kind == wire.PURGE:
         return "" if prefix in wire.PREFIXES.values() and name else "It names no key to erase."
     if prefix != wire.PREFIXES.get(operation.kind):
-        return f"Its key {operation.key[:50]!r} is none of a {operation.kind}."
+        return f"Its key {operation.key[:50]!r} does not fit its kind, {operation.kind}."
     is_digest = len(name) == _DIGEST_CHARS and not name.strip("0123456789abcdef")
     if not (claims_read.is_id(name) if prefix == "r" else is_digest):
         return f"Its key {operation.key[:50]!r} has not the form of one."

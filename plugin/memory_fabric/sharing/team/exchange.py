@@ -160,8 +160,7 @@ class Exchange:
 
     def _pull(self, progress: Progress | None) -> Outcome:
         total = Outcome()
-        is_new = space.position(self._database).tx == 0
-        at_once = PULL_AT_FIRST if is_new else PULL_AT_ONCE
+        at_once = PULL_AT_ONCE if space.position(self._database).tx else PULL_AT_FIRST
         while True:
             read_to = space.position(self._database)._replace(epoch=self.server.epoch)
             operations, after = self._log.pull(read_to, at_once)

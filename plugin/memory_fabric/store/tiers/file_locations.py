@@ -91,8 +91,7 @@ def other_files(memory: BaseMemory, places: Sequence[Location]) -> list[str]:
     mine, home = set(own_files(memory, places)), memory.switched_by[0]
     if memory.mirror:
         mine.add(memory.mirror.path)
-    walked = os.walk(home)
-    paths = [os.path.join(at, name) for at, _, names in walked for name in names]
+    paths = [os.path.join(at, name) for at, _, names in os.walk(home) for name in names]
     # Each home in SERVED has a note with the path of its graph file, which may be anywhere.
     top = os.path.join(home, SERVED)
     notes = [os.path.join(top, name, SERVED_NOTE) for name in files.names_in(top)]

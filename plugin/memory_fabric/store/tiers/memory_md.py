@@ -235,8 +235,7 @@ def _replaced(path: str, before: str, text: str) -> bool:
         stamp = files.stamp(path)
         return _read(path) == before and files.stamp(path) == stamp
 
-    data = text.encode("utf-8", "surrogateescape")
-    return files.write_atomic(path, data, still=is_still)
+    return files.write_atomic(path, text.encode("utf-8", "surrogateescape"), still=is_still)
 
 
 def _marker(line: str) -> str:

@@ -15,7 +15,7 @@ from memory_fabric.store.projects import identity, registry_file
 from memory_fabric.store.queries import graph
 from memory_fabric.store.queues import late_events
 from memory_fabric.store.upkeep import backup, repair
-from memory_fabric.text import first_of
+from memory_fabric.text import first_of, many
 
 # For an index with at least this many rows, only row numbers and samples are compared. SQLite's own
 # check would block other changes for half a minute at a million observations.
@@ -166,7 +166,7 @@ def _lines(folder: str) -> Iterator[Finding]:
     except OSError:
         return  # `_unreadable` reports unreadable files
     if waiting:
-        text = f"{len(waiting)} changes wait for the graph."
+        text = f"{many(len(waiting), 'change')} waiting for the graph."
         yield Finding("queue", folder, text, "memory-fabric sync applies them.", harms=False)
     asides = (os.path.join(folder, name) for name in (journal.BAD, journal.REFUSED))
     yield from map(_set_aside, filter(os.path.exists, asides))
@@ -184,7 +184,7 @@ def _unreadable(path: str, max_bytes: int = files.MAX_LINES_BYTES) -> Iterator[F
         yield Finding("file", path, f"It cannot be read: {error}.", "Check its permissions.")
         return
     if bad:
-        text = f"{len(bad)} lines cannot be read: {first_of(map(str, bad), MAX_SHOWN)}."
+        text = f"Unreadable: line {first_of(map(str, bad), MAX_SHOWN)}."
         yield Finding("lines", path, text, "Look at them; delete what cannot be saved.")
 
 

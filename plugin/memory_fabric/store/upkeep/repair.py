@@ -15,6 +15,7 @@ from memory_fabric.store import files, journal, write
 from memory_fabric.store.database import SUSPECT, Database, open_database
 from memory_fabric.store.operations.rows import UNKNOWN_TYPE
 from memory_fabric.store.upkeep import backup
+from memory_fabric.text import many
 
 FULL_TEXT = (
     *("entities_fts", "observations_fts", "records_fts", "episodes_fts"),
@@ -55,7 +56,7 @@ def rebuild(
             damaged = f"A damaged memory was set aside as {aside} and"
             what = damaged if aside else "A lost memory was"
             text = f"{what} rebuilt from {origin} and {applied + rescued} journalled changes."
-            return db, text + (f" {refused} lines could not be read." if refused else "")
+            return db, text + (f" Unreadable: {many(refused, 'line')}." if refused else "")
     except (OSError, TimeoutError) as error:
         raise StoreUnavailable(path, f"{path} could not be rebuilt: {error}") from error
 
