@@ -26,6 +26,15 @@ NAMES = {"api": "the project", "billing-core": "the project", "Acme Corp": "a co
         ("See HTTPS://wiki.shop.example/x and b@shop.example", "See a link and someone"),
         ("Use socket.io and web3 on build7", "Use socket.io and web3 on a host"),
         ("Ask host build7 or server `web-03`", "Ask a host or a host"),
+        ("Ask the host build7 or the server web-03", "Ask a host or a host"),
+        (
+            "Ask fe80::1, fd12:3:4::5:6 or 2001:db8::a:1.",
+            "Ask an address, an address or an address.",
+        ),
+        (
+            "Call std::abs, fs::add and fed::cab of C++",
+            "Call std::abs, fs::add and fed::cab of C++",
+        ),
         ("The keys in ~/.ssh/id and /srv/x, src/a/b.py", "The keys in a path and a path, a path"),
         (
             "Ask @ann_smith about @dataclass and @Override",

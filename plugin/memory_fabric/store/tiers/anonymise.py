@@ -55,7 +55,8 @@ _ADDRESS = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}\b(?!/)")
 _NET = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}/\d{1,2}\b")
 _ADDRESS_6 = re.compile(
     r"(?<![\w:.])(?:[0-9a-f]{1,4}:){3,7}[0-9a-f]{1,4}(?![\w:])|"
-    r"(?<![\w:.])(?:[0-9a-f]{1,4}:){2,6}:(?:[0-9a-f]{1,4}(?![\w:]))?",
+    r"(?<![\w:.])(?:(?:[0-9a-f]{1,4}:){2,6}|(?:f[cde][0-9a-f]{2}|2[0-9a-f]{3}):):"
+    r"(?:(?:[0-9a-f]{1,4}:){0,4}[0-9a-f]{1,4}(?![\w:]))?",
     re.IGNORECASE,
 )
 _TIME = re.compile(r"\d{1,2}(?::\d{1,2})*")
@@ -76,7 +77,7 @@ _MACHINE = re.compile(
     r"jump|bastion)(?:-[a-z]{1,16}){0,3}-?\d{1,3}(?![\w.-]?\w)",
     re.IGNORECASE,
 )
-_CALLED = re.compile(r"\b(?:the |an? )?(?:hosts?|hostname|server|machine) a host\b")
+_CALLED = re.compile(r"\b(?:the |an? )?(?:(?:hosts?|hostname|server|machine) )?a host\b")
 _NO_MACHINE = frozenset(("web3", "web2", "db2"))
 _HANDLE = re.compile(r"(?<![\w`@./-])@[A-Za-z][\w-]{1,38}(?![\w/(.-]?\w|[/(`])")
 # Words with an at sign that are not accounts: annotations, and rules of style sheets.
