@@ -182,7 +182,10 @@ def test_a_dropped_candidate_returns_only_if_the_user_states_it_again(
 ) -> None:
     hear(client)
     (candidate,) = client.records("1")
-    client.fire("Stop", "session-2", last_assistant_message=f"Dropped: {candidate.id[-8:]}")
+    said = f"Dropped: {candidate.id[-8:]}"
+    client.say("assistant", said, session="session-2")
+    notice = client.stop(said, "session-2")
+    assert notice.startswith("memory-fabric dropped ") and "not kept" not in notice
     assert client.records("1") == []
 
     hear(client, session="session-3")

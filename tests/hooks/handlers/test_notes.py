@@ -312,6 +312,16 @@ class TestReplacing:
         assert closed.valid_to != ""
         assert f"dropped {record.id[-8:]}" in notice
 
+    def test_a_drop_that_the_transcript_repeats_is_told_once(self, client: SimulatedClient) -> None:
+        client.note("fact", "The staging host restarts every night", quotation="")
+        client.prompt("And now?")
+        said = "Dropped: The staging host restarts every night.\nDropped: the moon is full."
+        client.say("assistant", said)
+        notice = client.stop(said)
+
+        assert notice.count("ropped") == 2
+        assert "memory-fabric dropped " in notice and "no memory for Dropped: the moon" in notice
+
     def test_the_assistant_cannot_close_a_record_of_the_user(self, client: SimulatedClient) -> None:
         client.note("rule", RULE, SAID)
         client.stop(f"Dropped: {only(client).id[-8:]}")

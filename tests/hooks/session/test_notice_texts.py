@@ -140,8 +140,11 @@ def test_dropped_refused_and_lost_notes_are_reported() -> None:
     lost = [Kept(noted(4), is_new=False, lost=f"line {number}") for number in range(4)]
 
     assert notice_texts.kept([dropped], ALL) == (
-        "memory-fabric remembered dropped 11111111: It rains; 22222222: It rains"
+        "memory-fabric dropped 11111111: It rains; 22222222: It rains"
     )
+    with_new = notice_texts.kept([dropped, Kept(noted(3))], ALL)
+    assert with_new.startswith("memory-fabric remembered rule (33333333)")
+    assert with_new.endswith("; dropped 11111111: It rains; 22222222: It rains")
     assert notice_texts.kept([refused], PROBLEMS) == (
         "memory-fabric: did not drop 33333333: x (not yours): `forget 33333333` does"
     )

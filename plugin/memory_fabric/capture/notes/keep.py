@@ -108,10 +108,14 @@ def keep(
             memory.whole.batch = batch
         results += [result] if result is not None else []
     said_by_user = "\n".join(r.quoted for r in results if r.record and r.is_new)
+    # A turn may be read twice, and a record that the first reading closed is not found again.
+    kinds = "kind IN ('supersede', 'forget') AND session = ?"
+    closed = changes.read_all(memory, kinds, (by.session,), 1) if dropped and said.at else ()
+    is_reread = any(change.at >= said.at for change in closed)
     for name in dropped[:MAX_NOTES]:
         until.check("the next record to drop")
         drop = _drop(memory, name, said_by_user, said, by)
-        results += [drop] if drop else []
+        results += [drop] if drop and not (drop.lost and is_reread) else []
     lost = [f"over {MAX_NOTE_CHARS} characters: {text}" for text in too_long]
     lost += [note.text for note in notes[MAX_NOTES:]]
     lost += [f"Dropped: {name}" for name in dropped[MAX_NOTES:]]

@@ -45,7 +45,7 @@ def kept(found: "Sequence[Kept]", settings: Settings) -> str:
     first words of each are repeated, and the user's words only if they are stored otherwise than
     the note quotes them. Lines that were not stored are listed.
     """
-    changes, questions = [], []
+    changes, drops, questions = list[str](), [], []
     new = [(result, result.record) for result in found if result.record and result.is_new]
     quoted = [result for result, record in new if _is_quoted(record)]
     unread = ""
@@ -53,7 +53,7 @@ def kept(found: "Sequence[Kept]", settings: Settings) -> str:
     for result in (*quoted, *(result for result in found if result not in quoted)):
         closed = "; ".join(map(_short, result.replaced))
         if result.record is None:
-            changes += [f"dropped {closed}"] if closed else []
+            drops += [closed] if closed else []
             questions += [
                 f"did not drop {neutralised(one_line(name))} ({reason}): "
                 f"`forget {name.partition(':')[0]}` does"
@@ -72,7 +72,9 @@ def kept(found: "Sequence[Kept]", settings: Settings) -> str:
                 changes[-1] += f" ({settles(record.id, result.contradicted[0].id)})"
     if lost:
         questions.append(f"{many(len(lost), 'line')} not kept: {first_of(lost, MAX_SHOWN, '; ')}")
-    notice_text = _notice(changes, settings, most=max(MAX_SHOWN, len(quoted)))
+    verb = "remembered" if changes else "dropped"
+    changes += [f"dropped {closed}" for closed in drops] if changes else drops
+    notice_text = _notice(changes, settings, verb, max(MAX_SHOWN, len(quoted)))
     return " · ".join(filter(None, (notice_text, *(problem(text, settings) for text in questions))))
 
 
@@ -90,9 +92,7 @@ def waiting(due: "Debt", settings: Settings) -> str:
     return problem("; ".join([*parts, *due.closed_lines]), settings)
 
 
-def _notice(
-    parts: Sequence[str], settings: Settings, verb: str = "remembered", most: int = MAX_SHOWN
-) -> str:
+def _notice(parts: Sequence[str], settings: Settings, verb: str, most: int) -> str:
     if not parts or settings.notices != "all":
         return ""
     return f"memory-fabric {verb} {first_of(parts, most, '; ')}"
