@@ -228,8 +228,7 @@ def apply(home: str, change: Change) -> None:
             # Setup may have created folders above this file for other files. Include them.
             others = (folder for other in marks(home) for folder in other.folders)
             above = {f for f in others if mark.path.startswith(os.path.join(f, ""))}
-            folders = sorted({*mark.folders, *above, *made})  # parents before children
-            noted = mark._replace(folders=tuple(folders))
+            noted = mark._replace(folders=tuple(sorted({*mark.folders, *above, *made})))
         if change.after is None:
             os.unlink(path)
         else:

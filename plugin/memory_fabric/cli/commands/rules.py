@@ -60,8 +60,7 @@ def rules(
             r, number = rule.record, str(times.get(rule.record.id, 0))
             kinds = ", ".join(dict.fromkeys(effects.stated_effect(r, b) for b in rule.bindings))
             text = one_line(worded(r)) if users_words(r) else cut(r.what, MAX_SHOWN_CHARS)
-            bound_to = cut(_bindings(rule), 60)
-            table.append((short_id(r.id), kinds, number, bound_to, text))
+            table.append((short_id(r.id), kinds, number, cut(_bindings(rule), 60), text))
         if table:
             columns = ("id", "does", "told", "bound to", "rule")
             show.table(columns, table, lines=1, optional=("told",))

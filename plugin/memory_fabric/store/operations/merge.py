@@ -133,9 +133,7 @@ def _relations(c: Connection, into: str, names: Sequence[str]) -> list[restore.G
 def _moved(
     table: str, some: Iterable[Row], moved: Callable[[Row], Row], content: Sequence[str]
 ) -> list[restore.Group]:
-    """Return groups for `restore.replace` that move rows to the merged entity. Rows that are then
-    equal in the fields `content` become one.
-    """
+    """Return groups that move rows to the merged entity; those then equal in `content` are one."""
     alike: dict[tuple[Any, ...], list[Row]] = {}
     for row in sorted(some, key=lambda row: int(row["id"])):
         now = moved(row)
