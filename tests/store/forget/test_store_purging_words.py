@@ -15,7 +15,7 @@ from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.hooks.session.turn_notes import with_owners
 from memory_fabric.models import Entity, Provenance
 from memory_fabric.store import files, journal, write
-from memory_fabric.store.conversations import sessions
+from memory_fabric.store.conversations import sessions, worth
 from memory_fabric.store.forget import plan, purge_files, purge_rows, scrub_log
 from memory_fabric.store.forget import purge as purging
 from memory_fabric.store.forget.spellings import Needle, Sought
@@ -258,6 +258,12 @@ def test_a_purge_of_a_word_that_our_file_formats_use_is_refused(world: World, ow
 
     purge(memory, f"a {own} of")
     assert turns(memory) == ["It is [erased] mine."]
+
+
+@pytest.mark.parametrize("channel", [worth.HELD, worth.QUESTION, worth.FIX])
+def test_a_purge_of_the_name_of_a_channel_is_refused(world: World, channel: str) -> None:
+    with pytest.raises(BadInput, match="Add words before"):
+        purging.find(world.memory(), channel, exact=True)
 
 
 def test_words_that_also_occur_in_comments_of_the_database_schema_can_be_purged(

@@ -21,7 +21,7 @@ SCHEDULED, ASKS = "scheduled", "asks"
 # A part of an injected text (`worth.Item`): its memory's ledger id or '', its own kind and length.
 Told = tuple[str, str, int]
 TURNS_PER_QUERY = 400
-CHANNELS = ("session", "prompt", "subagent", "compact", "pull")
+CHANNELS = ("session", "prompt", "subagent", "compact", "pull", "held", "asked", "fix")
 # The prefix of ledger entries for records that a session's notes replaced or dropped. If an entry
 # has the channel "session", another session was informed about this record.
 CLOSED = "closed:"
