@@ -16,7 +16,7 @@ from memory_fabric.store.forget.scrub_log import PurgeTarget, line_without
 from memory_fabric.store.forget.spellings import Needle, Sought
 from memory_fabric.store.home import signing
 from memory_fabric.store.tiers import memory_md
-from store.support import TOOL, entity
+from store.support import TOOL, World, entity
 
 TARGET = PurgeTarget(ids=frozenset(["r1"]), words=("secret plan",))
 
@@ -130,3 +130,32 @@ def test_journals_queues_and_databases_are_no_logs() -> None:
     others = ["operations.jsonl", "graph-queue.0-1.jsonl", "graph-queue.bad.jsonl", "graph.db"]
 
     assert [name for name in logs + others if purge_files.is_log(f"/home/{name}")] == logs
+
+
+def test_settings_files_and_the_registry_do_not_count_as_memories() -> None:
+    ours: dict[str, bool] = {
+        "/h/registry.json": False,
+        "/h/config.toml": False,
+        "/h/projects/p/graph.db-wal": True,
+        "/h/logs/faults.log": True,
+        "/h/forward/state.json": True,
+    }
+
+    assert {path: purge_files.is_of_memories(path) for path in ours} == ours
+
+
+def test_a_purge_removes_the_purged_entity_from_a_queued_change(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    memory = world.memory()
+    payload = {"entities": [entity("Ann", "is away"), entity("gate", "is green")]}
+    operation = memory.operation("create_entities", payload, TOOL, "project")
+    path = world.local / f"{journal.WAITING}0-1.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(write.as_object(operation)) + "\n", "utf-8")
+    of_project = PurgeTarget(names=frozenset(("Ann",)))
+    targets = {"project": of_project, "user": PurgeTarget()}
+
+    purge_files.rewrite_queue(str(world.local), b"key", targets)
+
+    [left] = json.loads(path.read_text("utf-8"))["payload"]["entities"]
+    assert left["name"] == "gate"

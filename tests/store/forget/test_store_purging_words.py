@@ -14,9 +14,9 @@ from memory_fabric.clients.transcript import Turn
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.hooks.session.turn_notes import with_owners
 from memory_fabric.models import Entity, Provenance
-from memory_fabric.store import files, journal, write
+from memory_fabric.store import files, journal
 from memory_fabric.store.conversations import sessions, worth
-from memory_fabric.store.forget import plan, purge_files, purge_rows, scrub_log
+from memory_fabric.store.forget import plan, purge_rows, scrub_log
 from memory_fabric.store.forget import purge as purging
 from memory_fabric.store.forget.spellings import Needle, Sought
 from memory_fabric.store.history import merge
@@ -479,25 +479,6 @@ def test_the_preview_counts_matches_by_kind_of_file_and_changes_nothing(world: W
     memory.close()
 
 
-def test_settings_files_and_the_registry_do_not_count_as_memories() -> None:
-    ours: dict[str, bool] = {
-        "/h/registry.json": False,
-        "/h/config.toml": False,
-        "/h/projects/p/graph.db-wal": True,
-        "/h/logs/faults.log": True,
-        "/h/forward/state.json": True,
-    }
-
-    assert {path: purge_files.is_of_memories(path) for path in ours} == ours
-
-
-def test_words_are_found_when_split_over_the_items_of_a_json_list() -> None:
-    sought = Sought((Needle("correct horse battery", whole=True),))
-
-    assert sought.spans(json.dumps({"words": ["-p", "correct", "horse", "battery"]}).encode())
-    assert not sought.spans(json.dumps(["correct", "horses", "battery"]).encode())
-
-
 def test_words_are_purged_even_from_a_very_large_journal(
     world: World,
 ) -> None:
@@ -526,43 +507,6 @@ def test_a_purge_erases_the_only_matching_text_among_over_a_thousand_observation
     assert observations_of(database(memory), "zoo") == (*texts, f"{PLAIN}es")
 
 
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        (PLAIN, f"a {PLAIN.upper()} here"),
-        (PLAIN, f"behind\0a NUL: {PLAIN}"),
-        (PLAIN, PLAIN.replace("g", "\\u0067").replace("w", "\\u0077")),
-        (PLAIN, "".join(f"%{byte:02X}" for byte in PLAIN.encode())),
-        (WORDS, unicodedata.normalize("NFD", WORDS)),
-        (WORDS, json.dumps(json.dumps(WORDS))),
-        ("мандарин", "здесь Мандарин"),
-        ("correct horse", json.dumps(["correct", "horse"])),
-    ],
-)
-def test_the_sql_condition_of_a_purge_selects_rows_with_any_spelling_of_the_words(
-    world: World, words: str, text: str
-) -> None:
-    memory = world.memory()
-    create(memory, entity("zoo", text, "it has a gate"))
-    sought = Sought((Needle(words, whole=True),))
-    query = f"SELECT text FROM observations WHERE {sought.condition(['record', 'text'])}"
-
-    rows = database(memory).rows(query)
-
-    assert sought.is_in(text)
-    assert (text,) in rows
-
-
-def test_the_sql_condition_of_a_purge_selects_no_row_without_the_words(world: World) -> None:
-    memory = world.memory()
-    create(memory, entity("zoo", f"a {PLAIN}", "it has a gate", "100 %", "x" * 300))
-    condition = Sought((Needle(PLAIN), Needle("y" * 100_000))).condition(["text"])
-
-    rows = database(memory).rows(f"SELECT text FROM observations WHERE {condition}")
-
-    assert rows == [(f"a {PLAIN}",)]
-
-
 def test_a_purge_does_not_read_operations_without_the_words(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -585,19 +529,3 @@ def test_a_purge_does_not_read_operations_without_the_words(
     assert read
     assert not [text for text in read if '"zoo 1' in text]
     assert observations_of(database(memory), "zoo 1") == ("it has a gate",)
-
-
-def test_a_purge_removes_the_purged_entity_from_a_queued_change(world: World) -> None:
-    memory = world.memory()
-    payload = {"entities": [entity("Ann", "is away"), entity("gate", "is green")]}
-    operation = memory.operation("create_entities", payload, TOOL, "project")
-    path = world.local / f"{journal.WAITING}0-1.jsonl"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(write.as_object(operation)) + "\n", "utf-8")
-    of_project = scrub_log.PurgeTarget(names=frozenset(("Ann",)))
-    targets = {"project": of_project, "user": scrub_log.PurgeTarget()}
-
-    purge_files.rewrite_queue(str(world.local), b"key", targets)
-
-    [left] = json.loads(path.read_text("utf-8"))["payload"]["entities"]
-    assert left["name"] == "gate"

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import unicodedata
+from pathlib import Path
+
 import pytest
 
 from memory_fabric.store.forget.spellings import MARK, MAX_RUNS, Needle, Sought
+from store.support import World, create, database, entity
+
+WORDS = 'Crème-Otter 7/"q"'
+PLAIN = "tangerine-walrus"
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
 
 
 def found(text: str, *words: str, whole: bool = False) -> list[str]:
@@ -98,3 +111,47 @@ def test_a_search_for_many_words_or_one_without_latin_letters_reads_every_row() 
     assert Sought(some).condition(["text"]) == "1"
     assert Sought(some[1:]).condition(["text"]) not in ("0", "1")
     assert Sought([*some[:2], Needle("海象")]).condition(["text"]) == "1"
+
+
+def test_words_are_found_when_split_over_the_items_of_a_json_list() -> None:
+    sought = Sought((Needle("correct horse battery", whole=True),))
+
+    assert sought.spans(json.dumps({"words": ["-p", "correct", "horse", "battery"]}).encode())
+    assert not sought.spans(json.dumps(["correct", "horses", "battery"]).encode())
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (PLAIN, f"a {PLAIN.upper()} here"),
+        (PLAIN, f"behind\0a NUL: {PLAIN}"),
+        (PLAIN, PLAIN.replace("g", "\\u0067").replace("w", "\\u0077")),
+        (PLAIN, "".join(f"%{byte:02X}" for byte in PLAIN.encode())),
+        (WORDS, unicodedata.normalize("NFD", WORDS)),
+        (WORDS, json.dumps(json.dumps(WORDS))),
+        ("мандарин", "здесь Мандарин"),
+        ("correct horse", json.dumps(["correct", "horse"])),
+    ],
+)
+def test_the_sql_condition_of_a_purge_selects_rows_with_any_spelling_of_the_words(
+    world: World, words: str, text: str
+) -> None:
+    memory = world.memory()
+    create(memory, entity("zoo", text, "it has a gate"))
+    sought = Sought((Needle(words, whole=True),))
+    query = f"SELECT text FROM observations WHERE {sought.condition(['record', 'text'])}"
+
+    rows = database(memory).rows(query)
+
+    assert sought.is_in(text)
+    assert (text,) in rows
+
+
+def test_the_sql_condition_of_a_purge_selects_no_row_without_the_words(world: World) -> None:
+    memory = world.memory()
+    create(memory, entity("zoo", f"a {PLAIN}", "it has a gate", "100 %", "x" * 300))
+    condition = Sought((Needle(PLAIN), Needle("y" * 100_000))).condition(["text"])
+
+    rows = database(memory).rows(f"SELECT text FROM observations WHERE {condition}")
+
+    assert rows == [(f"a {PLAIN}",)]
