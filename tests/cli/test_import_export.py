@@ -108,7 +108,7 @@ def test_import_reports_similar_names_and_unknown_record_types(shell: Shell, sou
 
     assert "API is spelled almost like api; both are kept." in done.out
     assert "1 ends of relations were not described; they got the type unknown." in done.out
-    assert "1 records are neither entity nor relation; they were left out." in done.out
+    assert "Left out: 1 record of neither entities nor relations." in done.out
 
 
 def test_importing_a_file_without_a_valid_line_fails(shell: Shell, source: Path) -> None:

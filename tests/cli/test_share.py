@@ -44,7 +44,7 @@ def test_an_unreadable_line_and_a_conflict_in_the_shared_file_are_told(shell: Sh
     shell.remember("Use spaces in Python")
     marked = shell.run("share").out
 
-    assert "1 lines of it cannot be read and are ignored.\n" in torn
+    assert "Unreadable and ignored: 1 line of it.\n" in torn
     assert "conflict markers" not in torn
     assert "It has conflict markers: keep the lines of both sides" in marked
     assert "1 line of yours waiting in the home until the merge conflict is resolved.\n" in marked
@@ -61,5 +61,5 @@ def test_ending_the_sharing_stops_reading_others_and_keeps_their_records(shell: 
     assert on.endswith(others)
     assert off.startswith(f"{OFF}Records of others are not read any more;")
     assert off.endswith(f"{others}They stay; memory-fabric share off --forget deletes them.\n")
-    assert "Deleted: 1 records of others. share on reads them again." in deleted
+    assert "Deleted: 1 record of others. share on reads them again." in deleted
     assert shell.run("share", "off", "--forget").out.endswith("There are no records of others.\n")

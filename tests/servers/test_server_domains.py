@@ -245,7 +245,7 @@ def test_an_isolated_agent_forgets_only_entries_of_its_own_domain(calls: Calls) 
 
     calls.by(LEGAL, "forget", what="disk", confirm=code)
 
-    assert "1 observations" in preview
+    assert "1 observation " in preview
     assert observations(calls.by("", "read_graph")) == {"disk": ["is small"]}
     said = [{"entityName": "disk", "contents": ["is taxed"]}]
     back = calls.by("", "add_observations", observations=said)

@@ -72,7 +72,7 @@ def test_the_project_adopt_command_restores_records_of_a_deleted_memory_folder(d
     assert shown[0] == 2 and SAID in shown[1] and desk.records() == []
     assert (planned["records"], planned["done"]) == (1, False)
     done, said = desk.run("project", "adopt", "--yes")
-    assert done == 0 and "1 records were restored" in said
+    assert done == 0 and "Restored 1 record." in said
     [after] = desk.records()
     assert (after.id, after.what, after.trust, after.author) == (
         before.id, SAID, before.trust, "ann",
@@ -94,7 +94,7 @@ def test_only_the_user_can_run_the_project_adopt_command(
     said = desk.fire("UserPromptExpansion", **fields)
 
     assert status == 2 and "/memory-fabric:project adopt" in told and refused == []
-    assert "1 records are back" in said["systemMessage"]
+    assert "Restored 1 record;" in said["systemMessage"]
     assert [record.what for record in desk.records()] == [SAID]
 
 
@@ -130,7 +130,7 @@ def test_repair_restores_records_that_only_the_journal_contains(desk: Desk) -> N
     status, repaired = desk.run("repair")
 
     assert "is gone" in told and "memory-fabric repair" in told and "is gone" not in again
-    assert status == 0 and "1 records that only" in repaired
+    assert status == 0 and "Restored 1 record that only" in repaired
     assert desk.records() == before
 
 

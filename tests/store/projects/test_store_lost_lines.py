@@ -76,7 +76,7 @@ def test_records_restored_from_memory_md_keep_their_ids_text_and_scope(world: Wo
 def test_the_command_project_adopt_shows_and_restores_lost_records(world: World) -> None:
     environ = {"PATH": os.environ["PATH"], **world.environ}
     said = run_here(["project", "adopt", "--yes"], environ, world.project, "")
-    assert LIKING in said.out and "2 records were restored" in said.out
+    assert LIKING in said.out and "Restored 2 records." in said.out
     assert run_here(["project", "adopt", "--yes"], environ, world.project, "").status == 3
 
 

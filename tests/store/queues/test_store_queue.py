@@ -334,7 +334,7 @@ def test_repair_restores_changes_that_only_the_journal_has(world: World) -> None
 
     found = graph.read_graph(database(mending)).entities
     assert [entity.name for entity in found] == ["a", "b"]
-    assert mending.messages == ["1 changes were restored from the journal."]
+    assert mending.messages == ["Restored 1 change from the journal."]
 
 
 def test_a_queue_that_begins_with_a_byte_order_mark_is_read_without_loss(world: World) -> None:

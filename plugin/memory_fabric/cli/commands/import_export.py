@@ -117,9 +117,8 @@ def _import_graph(source: str, dry_run: bool, as_json: bool) -> int:
         show.line(f"{loaded.ends} ends of relations were not described; they got the type unknown.")
     if imported.others:
         show.line(
-            f"{imported.others} records are neither entity nor relation; they were left out. To "
-            "restore those of decisions.jsonl, run memory-fabric project adopt in its project's "
-            "folder."
+            f"Left out: {many(imported.others, 'record')} of neither entities nor relations. For "
+            "those of decisions.jsonl, run memory-fabric project adopt in its project's folder."
         )
     for name, spellings in list(loaded.variants.items())[:MAX_SHOWN]:
         show.line(f"{name} is spelled almost like {', '.join(spellings)}; both are kept.")

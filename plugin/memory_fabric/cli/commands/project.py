@@ -146,8 +146,8 @@ def _adopt(memory: Memory, author: str, yes: bool, as_json: bool) -> int:
     fields |= {"others": dict(missing.others)}
     if not as_json:
         if missing.lines:
-            number = f"{many(len(missing.lines), 'record')} not in memory"
-            show.line(f"{missing.path}: {number}, {first} to {last}.")
+            number = many(len(missing.lines), "record")
+            show.line(f"{missing.path}: {number} not in memory, {first} to {last}.")
         for line in missing.lines[:MAX_SHOWN]:
             date, text = str(line.get("created_at", ""))[:10], str(line["what"])
             show.line(f"  {date} {cut(text, MAX_CHARS)}")
@@ -164,7 +164,7 @@ def _adopt(memory: Memory, author: str, yes: bool, as_json: bool) -> int:
     memory.flush()
     if as_json:
         return show.json_out(fields | {"done": True, "came": copied})
-    show.line(f"{copied} records were restored. memory-fabric undo removes them again.")
+    show.line(f"Restored {many(copied, 'record')}. memory-fabric undo removes them again.")
     show.warn_all(memory.failures)
     return 0
 

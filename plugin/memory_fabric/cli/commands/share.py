@@ -122,13 +122,13 @@ def _lines(
     if has_conflict:
         yield "It has conflict markers: keep the lines of both sides, and delete the markers."
     if state["unreadable"]:
-        yield f"{state['unreadable']} lines of it cannot be read and are ignored."
+        yield f"Unreadable and ignored: {many(state['unreadable'], 'line')} of it."
     yield from state["todo"]
     number = sum(state["others"].values())
     if forget and yes:
-        yield f"Deleted: {state['forgotten']} records of others. share on reads them again."
+        yield f"Deleted: {many(state['forgotten'], 'record')} of others. share on reads them again."
     elif forget and number:
-        yield f"{number} records of others would be deleted; nothing was changed. --yes does so."
+        yield f"{many(number, 'record')} of others to delete; nothing was changed. --yes does so."
     elif forget:
         yield "There are no records of others."
     elif number:

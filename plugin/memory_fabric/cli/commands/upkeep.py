@@ -79,7 +79,7 @@ def repair(
         missing = adoption.missing(memory)
         if missing is not None and missing.proved:
             adopted = adoption.adopt(memory, missing, environment.provenance(), memory.progress)
-            rebuilt.append(f"{adopted} records that only {missing.path} held were restored.")
+            rebuilt.append(f"Restored {many(adopted, 'record')} that only {missing.path} held.")
             missing = adoption.missing(memory)
         memory.flush()
         restored = tiers.restore_journals(memory)

@@ -7,6 +7,7 @@ from memory_fabric.hooks.session.heard import WHY, doubt
 from memory_fabric.models import Provenance
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.store.memory import Memory
+from memory_fabric.text import many
 
 SKILL = "memory-fabric:project"
 TYPED = Provenance("prompt", trust="user")
@@ -57,4 +58,4 @@ def _adopted(memory: Memory, author: str) -> str:
         f" {number} by {name or 'nobody named'} stay where they are."
         for name, number in missing_records.others.items()
     )
-    return f"{count} records are back; memory-fabric undo takes them out again.{remaining}"
+    return f"Restored {many(count, 'record')}; memory-fabric undo takes them out again.{remaining}"

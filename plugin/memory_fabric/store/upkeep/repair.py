@@ -36,7 +36,8 @@ def rebuild(
             if _is_intact(path, progress):
                 db = _open(path, kind)
                 missing, _ = replay(db, journal_path, progress)
-                return db, f"{missing} changes were restored from the journal." if missing else ""
+                text = f"Restored {many(missing, 'change')} from the journal."
+                return db, text if missing else ""
             aside = f"{path}.corrupt-{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}"
             for ending in filter(os.path.exists, (f"{path}-wal", f"{path}-shm")):
                 os.replace(ending, aside + ending.removeprefix(path))
