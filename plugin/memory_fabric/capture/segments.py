@@ -178,8 +178,7 @@ def _blocks(lines: list[str]) -> Iterator[Sentence]:
         if title:
             heading, bullet = title.lower(), False
         elif bare:
-            is_inside = bool(open_lines) or line[0].isspace()
-            bullet = starts_bullet > 0 or (bullet and is_inside)
+            bullet = starts_bullet > 0 or (bullet and bool(open_lines or line[0].isspace()))
             open_lines.append(bare[starts_bullet:])
 
 

@@ -80,9 +80,7 @@ def visible_to_process(memory: Memory) -> Memory:
 def domain_of_agent(agent_type: str) -> str:
     """Return the domain named after an agent type: `code_reviewer` for `code-reviewer`."""
     name = agent_type.rsplit(":", 1)[-1].strip().lower()
-    if not name or name in GENERIC_AGENTS:
-        return GENERAL
-    return domain_name(name) or GENERAL
+    return GENERAL if name in ("", *GENERIC_AGENTS) else domain_name(name) or GENERAL
 
 
 def plain_name(agent_type: str) -> str:

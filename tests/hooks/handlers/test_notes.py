@@ -316,11 +316,13 @@ class TestReplacing:
         client.note("fact", "The staging host restarts every night", quotation="")
         client.prompt("And now?")
         said = "Dropped: The staging host restarts every night.\nDropped: the moon is full."
+        client.say("assistant", "Dropped: the sun is up.\nI look.")
         client.say("assistant", said)
         notice = client.stop(said)
 
-        assert notice.count("ropped") == 2
-        assert "memory-fabric dropped " in notice and "no memory for Dropped: the moon" in notice
+        assert notice.startswith("memory-fabric dropped ") and notice.count("ropped") == 3
+        assert "no memory for Dropped: the moon" in notice
+        assert "no memory for Dropped: the sun" in notice
 
     def test_the_assistant_cannot_close_a_record_of_the_user(self, client: SimulatedClient) -> None:
         client.note("rule", RULE, SAID)

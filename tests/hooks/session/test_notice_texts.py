@@ -142,6 +142,10 @@ def test_dropped_refused_and_lost_notes_are_reported() -> None:
     assert notice_texts.kept([dropped], ALL) == (
         "memory-fabric dropped 11111111: It rains; 22222222: It rains"
     )
+    several = [dropped, *(Kept(noted(number)) for number in range(3, 8))]
+    assert notice_texts.kept(several, ALL).endswith(
+        "dropped 11111111: It rains; 22222222: It rains"
+    )
     with_new = notice_texts.kept([dropped, Kept(noted(3))], ALL)
     assert with_new.startswith("memory-fabric remembered rule (33333333)")
     assert with_new.endswith("; dropped 11111111: It rains; 22222222: It rains")

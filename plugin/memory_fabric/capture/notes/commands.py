@@ -71,9 +71,7 @@ def _meant(memory: Memory, verb: str, argument: str, session: str) -> list[Recor
     if len(waiting) != 1 or asks:
         return []
     [(new, old)] = waiting
-    if verb == REPLACE:
-        return [new] if old else []
-    return [old or new]
+    return ([new] if old else []) if verb == REPLACE else [old or new]
 
 
 def perhaps_meant(memory: Memory, verb: str, argument: str, session: str) -> str:

@@ -22,7 +22,7 @@ from memory_fabric.store.home import signing
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.operations import remember as remembering
 from memory_fabric.store.operations import tombstones
-from memory_fabric.text import one_line, same_form, stem, words
+from memory_fabric.text import content_stems, one_line, same_form, stem, words
 
 # The maximum number of notes kept per turn, because a pasted specification may contain many.
 MAX_NOTES = 20
@@ -32,6 +32,8 @@ SAME_FROM = 0.8
 FULL_STOPS = ".。．｡।॥۔։።᙮᠃"
 ASKING = ("?", "？", "؟")
 NOTED = "noted"  # the key of the note's kind in the evidence
+_SINCE = "kind IN ('undo', 'supersede', 'forget') AND instr(payload, ?) AND "
+_SINCE += "json_extract(provenance, '$.at') >= ?"
 
 
 class Said(NamedTuple):
@@ -108,14 +110,10 @@ def keep(
             memory.whole.batch = batch
         results += [result] if result is not None else []
     said_by_user = "\n".join(r.quoted for r in results if r.record and r.is_new)
-    # A turn may be read twice, and a record that the first reading closed is not found again.
-    kinds = "kind IN ('supersede', 'forget') AND session = ?"
-    closed = changes.read_all(memory, kinds, (by.session,), 1) if dropped and said.at else ()
-    is_reread = any(change.at >= said.at for change in closed)
     for name in dropped[:MAX_NOTES]:
         until.check("the next record to drop")
         drop = _drop(memory, name, said_by_user, said, by)
-        results += [drop] if drop and not (drop.lost and is_reread) else []
+        results += [drop] if drop else []
     lost = [f"over {MAX_NOTE_CHARS} characters: {text}" for text in too_long]
     lost += [note.text for note in notes[MAX_NOTES:]]
     lost += [f"Dropped: {name}" for name in dropped[MAX_NOTES:]]
@@ -259,17 +257,22 @@ def _drop(memory: Memory, name: str, quoted: str, said: Said, by: Provenance) ->
     """Close the record of a `Dropped:` line. A record with the user's trust stays open unless
     `quoted`, the user's words in this turn's notes, is about it.
     """
+    id_ = replaced.id_in(name)
     matches = [old for old in replaced.named(memory, name) if not said.precedes(old)]
+    # A turn may be read twice: the first reading may have closed a record, even if it is open now.
+    logged_id = matches[0].id if matches else id_
+    if said.at and logged_id and changes.read_all(memory, _SINCE, (logged_id, said.at), 1):
+        return None
     if not matches:
-        if replaced.id_in(name) and replaced.with_id(memory, replaced.id_in(name)):
+        if id_ and replaced.with_id(memory, id_):
             return Kept(is_new=False)  # the record is already closed
+        closed = memory.find_records("valid_to >= ? AND scope <> 'local'", (said.at,), MAX_NOTES)
+        texts = (f"{models.users_words(record)} {record.what}" for record in closed)
+        stems = content_stems(name)
+        if said.at and any(2 * len(stems & content_stems(t)) >= len(stems) for t in texts):
+            return None
         return Kept(lost=f"no memory for Dropped: {without_secrets(name)}")
     [old] = matches
-    # A turn may be read twice: do not close a record that was reopened after the first reading.
-    since = "kind IN ('undo', 'supersede') AND instr(payload, ?) AND "
-    since += "json_extract(provenance, '$.at') >= ?"
-    if said.at and changes.read_all(memory, since, (old.id, said.at), 1):
-        return None
     if old.status == "candidate" and models.PASTED not in old.evidence:
         replaced.discard(memory, old, by)
         return Kept(replaced=(old,))

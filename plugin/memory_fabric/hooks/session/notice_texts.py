@@ -36,7 +36,7 @@ def remembered(records: Sequence[Record], settings: Settings) -> str:
         for n, record in enumerate(records)
     ]
     verb = "heard" if any(record.status == "candidate" for record in records) else "remembered"
-    return _notice(parts, settings, verb, len(parts))
+    return _notice(parts, settings, verb)
 
 
 def kept(found: "Sequence[Kept]", settings: Settings) -> str:
@@ -73,8 +73,9 @@ def kept(found: "Sequence[Kept]", settings: Settings) -> str:
     if lost:
         questions.append(f"{many(len(lost), 'line')} not kept: {first_of(lost, MAX_SHOWN, '; ')}")
     verb = "remembered" if changes else "dropped"
-    changes += [f"dropped {closed}" for closed in drops] if changes else drops
-    notice_text = _notice(changes, settings, verb, max(MAX_SHOWN, len(quoted)))
+    told = [first_of(changes, max(MAX_SHOWN, len(quoted)), "; ")] if changes else []
+    told += [f"dropped {closed}" for closed in drops] if changes else drops
+    notice_text = _notice(told, settings, verb)
     return " · ".join(filter(None, (notice_text, *(problem(text, settings) for text in questions))))
 
 
@@ -92,10 +93,9 @@ def waiting(due: "Debt", settings: Settings) -> str:
     return problem("; ".join([*parts, *due.closed_lines]), settings)
 
 
-def _notice(parts: Sequence[str], settings: Settings, verb: str, most: int) -> str:
-    if not parts or settings.notices != "all":
-        return ""
-    return f"memory-fabric {verb} {first_of(parts, most, '; ')}"
+def _notice(parts: Sequence[str], settings: Settings, verb: str) -> str:
+    is_shown = parts and settings.notices == "all"
+    return f"memory-fabric {verb} {'; '.join(parts)}" if is_shown else ""
 
 
 def _is_quoted(record: Record) -> bool:
