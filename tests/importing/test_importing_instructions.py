@@ -127,7 +127,12 @@ def test_each_line_of_an_instruction_file_is_a_rule_a_note_or_left_out(
 
 
 @pytest.mark.parametrize(
-    "text", ["- Use tabs\n@docs/style.md\n", "@docs/style.md\nAlways use tabs.\n"]
+    "text",
+    [
+        "- Use tabs\n@docs/style.md\n",
+        "@docs/style.md\nAlways use tabs.\n",
+        "Always use tabs.\n@docs/style.md\n",
+    ],
 )
 def test_an_import_beside_a_rule_without_a_blank_line_does_not_hide_the_rule(text: str) -> None:
     left_out = items.Left()
@@ -138,6 +143,14 @@ def test_an_import_beside_a_rule_without_a_blank_line_does_not_hide_the_rule(tex
     assert [(one.reason, one.examples) for one in left_out.all] == [
         (instructions.POINTERS, ("@docs/style.md",))
     ]
+
+
+def test_a_sentence_that_goes_on_after_an_import_is_one_statement() -> None:
+    text = "Always follow\n@docs/style.md\nwhen you write code for the shop.\n"
+
+    (rule,) = instructions.statements(text, "CLAUDE.md", "", items.Left())
+
+    assert rule.what == "Always follow @docs/style.md when you write code for the shop."
 
 
 def test_statements_of_an_instruction_file_carry_their_heading_place_and_scope() -> None:

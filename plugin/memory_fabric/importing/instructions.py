@@ -206,14 +206,16 @@ def _is_in(real: str, folder: str) -> bool:
 
 def statements(text: str, place: str, changed_at: str, left: Left) -> list[Item]:
     """Return an instruction file's statements; those from the user's home have scope "user"."""
-    lines, is_inside, fenced = [], False, memory_md.parse(text).fenced
+    lines, is_inside, before, fenced = [], False, "", memory_md.parse(text).fenced
     pointers = {f"@{path}" for path in imports(text)}
     for line in text.split("\n"):
-        # Blank our own block and lines that only import; other lines keep their line numbers.
+        # Blank our own block, and imports that are in no sentence; other lines keep their numbers.
         is_inside = is_inside or bool(fenced and line.startswith(BLOCK_BEGIN))
-        if line.strip() in pointers and not is_inside:
-            left.add(POINTERS, line.strip())
+        is_apart = not before or before[0] in "-*+" or before[-1] in ".:;!?"
+        if line[:1] == "@" and pointers.issuperset(line.split()) and is_apart and not is_inside:
+            left.add(POINTERS, line)
             line = ""
+        before = line.strip()
         lines.append("" if is_inside else line)
         is_inside = is_inside and not line.startswith(memory_md.END)
     page = markdown.parse("\n".join(lines))
