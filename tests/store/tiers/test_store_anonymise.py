@@ -49,6 +49,7 @@ NAMES = {"api": "the project", "billing-core": "the project", "Acme Corp": "a co
         ),
         ("The API of Api and BILLING-CORE", "The API of the project and the project"),
         ("For acme_corp and ACME CORP", "For a company and a company"),
+        ("Use Feed::Parser and 2024::Foo", "Use Feed::Parser and 2024::Foo"),
         ("Nothing here", "Nothing here"),
     ],
 )
