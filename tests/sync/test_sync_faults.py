@@ -351,6 +351,11 @@ def test_a_repository_address_with_a_password_or_a_foreign_protocol_is_refused()
         "http://git.example.org/m",
         "/nowhere",
         "https://",
+        "https:///m",
+        "https://[h/m",
+        "ssh://git@/m",
+        "host:",
+        ":m",
     ):
         with pytest.raises(BadAddress, match="is no address"):
             checked(url)

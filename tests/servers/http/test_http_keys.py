@@ -274,6 +274,7 @@ def test_origins_on_an_allowed_host_are_accepted_with_http_and_https() -> None:
         "[]",
         ":80",
         "host:",
+        "a:²",
         "[::1]:http",
     ],
 )

@@ -79,7 +79,7 @@ def checked(allowed: Sequence[str]) -> set[str]:
     for name in allowed:
         bare, _, port = name.rpartition(":") if _has_port(name) else (name, "", "")
         fits = bare.strip("[]") and not set(bare) & set("/\\@?#*, ") and bare.isascii()
-        if not fits or (_has_port(name) and not port.isdigit()):
+        if not fits or (_has_port(name) and not (port.isascii() and port.isdigit())):
             message = f"{name!r} is not a valid name for a Host header."
             remedy = "Write it as memory.example.org, without https:// and path."
             raise errors.BadInput("--allow-host", message, remedy=remedy)

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 from memory_fabric.config import environment
@@ -79,11 +80,17 @@ def checked(url: str) -> str:
     if rest and at and (":" in user or redact(user) != user):
         text = "The address holds a password, which process lists and files would show."
         raise errors.BadAddress(text, remedy=f"Take it out. {_ANOTHER_WAY}")
-    host = urlsplit(url).hostname if rest else ""
-    has_host = ":" in url.partition("/")[0] and "::" not in url
-    is_known = bool(rest) and scheme in SCHEMES if separator else has_host
+    host, (before, _, after) = "", url.partition(":")
+    with suppress(ValueError):  # a bracket that is not closed
+        host = urlsplit(url).hostname or ""
+    is_remote_path = bool(before and after) and "/" not in before and "::" not in url
+    is_url = scheme in SCHEMES and bool(host or (rest and scheme == "file"))
     is_odd = url.startswith("-") or any(map(str.isspace, url)) or not url.isprintable()
-    if not is_known or is_odd or (scheme == "http" and host not in LOOPBACK):
+    if (
+        not (is_url if separator else is_remote_path)
+        or is_odd
+        or (scheme == "http" and host not in LOOPBACK)
+    ):
         raise errors.BadAddress(
             f"{cut(one_line(url), MAX_REASON_CHARS)} is no address of a git repository.",
             remedy="Use https://HOST/PATH, HOST:PATH or ssh://HOST/PATH, or the path of a bare "
