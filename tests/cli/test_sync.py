@@ -199,7 +199,7 @@ def test_check_fails_for_a_damaged_file_but_only_notes_orphaned_entities(filled:
 
     assert (tidy.status, harmed.status) == (0, 1)
     assert "note: Entities without observations and relations: alone." in tidy.out
-    assert "Unreadable: line 3." in harmed.out
+    assert "Unreadable lines: 3." in harmed.out
 
 
 def test_repair_removes_orphaned_entities_only_with_the_option_yes(filled: Shell) -> None:

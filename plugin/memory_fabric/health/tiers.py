@@ -208,7 +208,7 @@ def _behind(folders: list[str], now_s: float) -> Iterator[Problem]:
     for folder in folders:
         queue = queued([folder], now_s)
         if queue.number > MAX_QUEUED:
-            reason = f"{queue.number} changes wait for the graph in {folder}."
+            reason = f"{many(queue.number, 'change')} waiting for the graph in {folder}."
         elif queue.oldest_s > MAX_QUEUED_AGE_S:
             hours = queue.oldest_s / 3600
             reason = f"A change in {folder} has waited for the graph for {hours:.0f} h."

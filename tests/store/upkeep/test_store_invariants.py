@@ -180,8 +180,8 @@ def test_unreadable_lines_are_reported_with_their_numbers(world: World, memory: 
     found = [finding for finding in integrity.findings(memory) if finding.what == "lines"]
 
     assert sorted(finding.text for finding in found) == [
-        "Unreadable: line 2.",
-        "Unreadable: line 3.",
+        "Unreadable lines: 2.",
+        "Unreadable lines: 3.",
     ]
     assert all(finding.harms for finding in found)
 

@@ -103,7 +103,7 @@ def _damage(database: Database) -> Iterator[Finding]:
         if text != "ok":
             yield Finding("damage", database.path, str(text), remedy)
     if broken := database.rows("PRAGMA foreign_key_check"):
-        text = f"{len(broken)} rows have broken references, first in {broken[0][0]}."
+        text = f"{many(len(broken), 'row')} with broken references, first in {broken[0][0]}."
         yield Finding("links", database.path, text, remedy)
 
 
@@ -184,7 +184,7 @@ def _unreadable(path: str, max_bytes: int = files.MAX_LINES_BYTES) -> Iterator[F
         yield Finding("file", path, f"It cannot be read: {error}.", "Check its permissions.")
         return
     if bad:
-        text = f"Unreadable: line {first_of(map(str, bad), MAX_SHOWN)}."
+        text = f"Unreadable lines: {first_of(map(str, bad), MAX_SHOWN)}."
         yield Finding("lines", path, text, "Look at them; delete what cannot be saved.")
 
 
