@@ -64,6 +64,15 @@ def test_recall_has_an_option_for_every_documented_filter() -> None:
     assert len(filters) == 10
 
 
+def test_numeric_options_that_are_left_out_have_their_defaults() -> None:
+    named = {("recall", "limit"): 10, ("review", "limit"): 3, ("worth", "days"): 30}
+    named |= {("history", "limit"): 20, ("serve", "port"): 8002}
+
+    defaults = {(name, p.name): p.default for name, known in KNOWN.items() for p in known.params}
+
+    assert {option: defaults[option] for option in named} == named
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_command_and_option_has_a_help_text(name: str) -> None:
     command = KNOWN[name]

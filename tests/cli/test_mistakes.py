@@ -140,6 +140,22 @@ def test_a_value_of_the_wrong_type_is_refused(shell: Shell, words: tuple[str, ..
 @pytest.mark.parametrize(
     "words",
     [
+        ("recall", "x", "--limit", "1001"),
+        ("history", "--limit", "10001"),
+        ("review", "--limit", "101"),
+        ("worth", "--days", "91"),
+        ("viz", "x", "--mermaid", "--depth", "4"),
+    ],
+)
+def test_a_number_above_the_maximum_of_its_option_is_refused(
+    shell: Shell, words: tuple[str, ...]
+) -> None:
+    helps(shell.run(*words), 2)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
         ("why", "01234567"),
         ("pin", "01234567"),
         ("undo", "01234567"),

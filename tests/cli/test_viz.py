@@ -70,6 +70,15 @@ def test_viz_without_a_memory_says_how_to_add_memories(shell: Shell) -> None:
     assert not (shell.memory / "pages").exists()
 
 
+def test_viz_of_a_damaged_memory_shows_nothing(told: Shell) -> None:
+    told.database.write_bytes(b"no database " * 400)
+
+    done = told.run("viz", "--json")
+
+    assert (done.status, done.out) == (1, "")
+    assert "Nothing can be shown: " in done.err
+
+
 def test_viz_json_output_equals_the_data_embedded_in_the_page(told: Shell) -> None:
     printed = told.run("viz", "--json").json
     told.run("viz", "--no-open")

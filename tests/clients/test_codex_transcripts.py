@@ -227,6 +227,7 @@ def test_the_result_of_a_codex_call_is_read_in_every_form(
 @pytest.mark.parametrize(
     ("name", "arguments", "tools"),
     [
+        ("shell", {"command": ["bash", "-c", "make x"]}, [("Bash", "make x")]),
         ("shell", {"command": ["make", "-c", "x"]}, [("Bash", "x")]),
         ("shell", {"command": ["make", "-C", "x"]}, [("Bash", "make -C x")]),
         ("shell", {"command": ["a", "-c", "b", "c"]}, [("Bash", "a -c b c")]),

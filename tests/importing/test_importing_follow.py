@@ -247,6 +247,16 @@ def test_a_rule_closed_by_the_user_is_not_reopened_while_its_line_exists(memory:
     assert "Deploy on Mondays" not in current(memory)
 
 
+def test_a_forgotten_rule_is_not_added_again_if_its_line_is_moved(memory: Memory) -> None:
+    memory.forget([current(memory)["Deploy on Mondays"].id], USER)
+    write(memory, "- Deploy on Mondays\n- Use tabs, not spaces\n")
+
+    done = instructions.update(memory, ["CLAUDE.md"])
+
+    assert done == instructions.Followings(new=0, closed=1)
+    assert set(current(memory)) == {"Use tabs, not spaces"}
+
+
 def test_no_rule_of_an_instruction_file_is_written_to_memory_md(memory: Memory) -> None:
     for record in current(memory).values():
         kept = record._replace(trust="user", pinned=True)
@@ -325,6 +335,21 @@ def test_a_large_included_file_is_imported_at_the_stop_hook_and_a_huge_one_never
     (told,) = log.take(memory.settings.home)
     assert "memory-fabric import docs/large.md" in told
     assert instruction_files.changed(memory) == {}
+
+
+def test_only_the_last_try_reports_a_file_over_the_limit(memory: Memory) -> None:
+    write(memory, RULES + "- " + "x" * 3000 + "\n")
+
+    done, told = [], []
+    for is_last in (False, True):
+        done.append(instructions.update(memory, ["CLAUDE.md"], 2048, is_last=is_last))
+        told.append((log.take(memory.settings.home), bool(instruction_files.changed(memory))))
+
+    assert done == [instructions.Followings()] * 2
+    (silent, stays), ((notice,), remains) = told
+    assert (silent, stays, remains) == ([], True, False)
+    assert "CLAUDE.md and the files that it imports have more than 2 KB" in notice
+    assert len(current(memory)) == 3
 
 
 def test_many_new_rules_of_a_file_are_stored_over_several_events(memory: Memory) -> None:

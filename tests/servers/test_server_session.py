@@ -452,19 +452,25 @@ def test_only_subscribers_of_the_graph_are_notified_by_the_id_of_their_subscript
     assert created["result"]["resultType"] == "complete"
 
 
+@pytest.mark.parametrize("is_modern", [True, False])
 @pytest.mark.parametrize("client", ["claude-code", "another"])
-def test_a_call_of_protocol_2026_without_its_id_is_refused_to_claude_code_if_an_agent_is_isolated(
-    tmp_path: Path, client: str
+def test_a_call_without_its_id_is_refused_to_claude_code_if_an_agent_is_isolated(
+    tmp_path: Path, client: str, *, is_modern: bool
 ) -> None:
     home = tmp_path / "home"
     home.mkdir()
     (home / "config.toml").write_text('[domains.legal]\nagents = ["x"]\nisolate = true\n')
     ours = Ours(home)
+    stated = {"name": client, "version": "0"}
     method, params = call("read_graph", {})
-    params["_meta"] = {**ENVELOPE, protocol.CLIENT_KEY: {"name": client, "version": "0"}}
+    if is_modern:
+        params["_meta"] = {**ENVELOPE, protocol.CLIENT_KEY: stated}
+    else:
+        greets = {**greeting()[1], "clientInfo": stated}
+        ours.take({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": greets})
     ours.take({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 
-    (answer,) = ours.end()
+    answer = ours.end()[-1]
 
     assert answer["result"].get("isError", False) is (client == "claude-code")
 

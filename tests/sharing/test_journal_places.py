@@ -163,6 +163,17 @@ def test_an_index_that_is_too_large_to_read_counts_as_tracking_the_journal(
     assert location.is_tracked(project)
 
 
+def test_a_worktree_has_the_index_of_its_repository(world: World, project: Project) -> None:
+    track(world)
+    own, tree = world.project / ".git" / "worktrees" / "w", world.root / "w"
+    own.mkdir(parents=True)
+    tree.mkdir()
+    (own / "commondir").write_text("../..\n")
+    (tree / ".git").write_text(f"gitdir: {own}\n")
+
+    assert location.is_tracked(project._replace(root=str(tree)))
+
+
 def test_sharing_shows_the_journal_to_git_and_ending_it_hides_the_folder_again(
     world: World, project: Project
 ) -> None:
@@ -210,6 +221,18 @@ def test_git_settings_that_the_user_changed_are_kept_and_named_if_they_hide_the_
     assert kept == (attributes or location.UNION_MERGE)
     expected = location.VISIBLE if ignore in (" *\n", None) else ignore
     assert (world.local / ".gitignore").read_text("utf-8") == expected
+
+
+def test_links_among_the_git_settings_are_kept_and_named(world: World, project: Project) -> None:
+    other = write(world, "other", "mine\n")
+    links = [world.local / name for name in (".gitignore", ".gitattributes")]
+    for link in links:
+        link.symlink_to(other)
+
+    told = location.show_to_git(project)
+
+    assert [text.partition(" is a link")[0] for text in told] == [str(link) for link in links]
+    assert all(link.is_symlink() for link in links) and other.read_text() == "mine\n"
 
 
 def test_ending_the_sharing_keeps_what_git_tracks_and_what_the_user_wrote(

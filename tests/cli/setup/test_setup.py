@@ -494,6 +494,7 @@ def test_removing_a_setup_that_is_not_there_says_so(shell: Shell) -> None:
         (("--file", "x", "--settings", "user"), "Use either --settings or --file"),
         (("--shell", "--mcp"), "--shell only links the command"),
         (("--shell", "--client", "codex"), "--shell only links the command"),
+        (("--client", "codex", "--settings", "user"), "--client has its own file"),
         (("--bin", "x"), "--bin needs --shell"),
     ],
 )

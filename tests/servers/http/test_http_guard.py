@@ -158,6 +158,7 @@ def test_only_a_get_request_of_the_front_page_with_a_valid_key_sets_a_cookie(
     assert headers["set-cookie"].startswith(f"cookie={cookie};")
     assert guarded.ask("/", "POST", query=query)[0] == guarded.ask("/", query="key=x")[0] == 200
     assert guarded.ask("/api/status", key="", query=query)[0] == 401
+    assert guarded.ask("/", key="", query=f"{query}&key=x")[0] == 401
 
 
 def test_messages_that_are_no_http_requests_reach_the_application_unchecked(

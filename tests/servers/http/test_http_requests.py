@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.types import Message
 
+from drawn import token
 from memory_fabric.errors import BadInput
 from memory_fabric.ingest_protocol import LEFT_OUT
 from memory_fabric.servers.http import requests
@@ -106,6 +107,15 @@ def test_an_invalid_parameter_is_refused_with_its_name_and_the_reason(
     assert caught.value.field == message.partition(" ")[0]
     lists_fields = "is not known" in message
     assert ("Fields are q, limit, depth, as_of" in caught.value.remedy) is lists_fields
+
+
+def test_a_secret_as_the_name_of_a_parameter_is_not_repeated() -> None:
+    secret = token()
+
+    with pytest.raises(BadInput) as caught:
+        query_in(request(f"{secret}=1"), RecallQuery)
+
+    assert secret[:12] not in f"{caught.value} {caught.value.field}"
 
 
 def test_a_filter_may_be_given_several_times_and_keeps_the_order() -> None:

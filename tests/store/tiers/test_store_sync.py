@@ -134,6 +134,7 @@ def test_memory_md_lists_pinned_records_first_then_rules_then_others_newest_firs
         ("decision", "new", {}),
         ("decision", "noted", {"evidence": {"noted": "x"}}),
         ("session", "summary", {}),
+        ("decision", "unsure", {"confidence": 0.69}),
         ("decision", "law", {"domain": "law"}),
     ]
     for number, (type_, what, fields) in enumerate(said, start=1):
