@@ -311,6 +311,7 @@ def test_making_a_record_global_removes_identifying_entities_and_relations(memor
         ("Use Jean-Zorblax here", "Use someone here", []),
         ("Ask our client Zorblax", "Ask our client company", []),
         ("Jan van Zorblax pays", "someone pays", []),
+        ("van Zorblax said so", "van someone said so", []),
         ("Zorblax & Quux pay", "Zorblax & Quux pay", ["Zorblax", "Quux"]),
         ("Our London office", "Our place office", []),
     ],

@@ -191,6 +191,16 @@ def test_status_reports_that_memory_md_cannot_be_updated(filled: Shell) -> None:
     )
 
 
+def test_status_reports_that_memory_md_cannot_be_read(filled: Shell) -> None:
+    filled.notes.unlink()
+    filled.notes.mkdir()
+
+    found = tier(filled, "native")
+
+    assert (found["state"], found["counts"]) == ("unavailable", {})
+    assert found["findings"][0]["reason"].startswith(f"{filled.notes} cannot be read: ")
+
+
 def test_status_prints_one_line_for_each_storage_tier_and_each_problem(filled: Shell) -> None:
     with journal_of(filled).open("a", encoding="utf-8") as stream:
         stream.write("{torn\n")

@@ -234,6 +234,20 @@ def test_past_rules_and_corrections_become_candidate_records_but_one_time_reques
     ]
 
 
+def test_records_from_past_sessions_get_no_states_of_the_files_they_mention(
+    machine: Machine,
+) -> None:
+    shop = machine.project("shop")
+    (shop / "orders.py").touch()
+    machine.session(shop, "Never edit `orders.py` by hand, it is generated.", DONE)
+
+    machine.learn()
+
+    [(what,)] = machine.rows("SELECT what FROM records")
+    assert "`orders.py`" in what
+    assert machine.rows("SELECT path FROM file_states") == []
+
+
 def test_notes_in_past_sessions_keep_their_dates_and_do_not_supersede_newer_records(
     machine: Machine,
 ) -> None:

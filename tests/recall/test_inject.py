@@ -414,15 +414,16 @@ def test_a_further_subject_is_a_name_or_two_new_topics(
 
 def test_memories_of_others_come_last_and_get_no_more_than_their_share() -> None:
     own = [a_hit(f"own {n}", id=f"record:{n}", relevance=0.8) for n in range(6)]
+    metadata = {"trust": "foreign"}
     theirs = [
-        a_hit(f"{n}", id=f"record:b{n}", relevance=0.9, metadata={"trust": "foreign", "author": n})
-        for n in range(4)
+        a_hit(name, id=f"record:{name}", relevance=0.9, metadata=metadata | {"author": name})
+        for name in ("ann", "bob", "eva", "tom")
     ]
 
     def ids(*hits: Hit) -> list[str]:
         return [hit.id for hit in choose(hits, prompt("redis"), max_hits=6)]
 
-    assert ids(*theirs, *own) == [*(hit.id for hit in own[:4]), "record:b0", "record:b1"]
+    assert ids(*theirs, *own) == [*(hit.id for hit in own[:4]), "record:ann", "record:bob"]
     assert ids(*theirs) == [hit.id for hit in theirs]
     assert ids(own[0], *(hit._replace(relevance=0.4) for hit in theirs)) == [own[0].id]
 

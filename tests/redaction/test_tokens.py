@@ -41,6 +41,13 @@ def test_a_token_with_an_issuers_prefix_has_a_random_tail(word: str, *, expected
     assert tokens.has_prefix(word) is expected
 
 
+@pytest.mark.parametrize("text", ["our OpenAI **{}** key", "our OpenAI “{}” key", "our OpenAI={}"])
+def test_only_the_token_is_found_and_not_the_characters_around_it(text: str) -> None:
+    found = tokens.random_words(text.format(KEY))
+
+    assert found == [(text.index("{"), text.index("{") + len(KEY))]
+
+
 @pytest.mark.parametrize(
     ("text", "is_option"),
     [

@@ -390,6 +390,27 @@ def test_a_full_disk_refuses_a_write_and_keeps_the_data(tmp_path: Path) -> None:
     assert opened(path).rows("SELECT key FROM meta") == [("old",)]
 
 
+FULL_BEFORE = """
+import resource, sys
+from memory_fabric.store.database import open_database
+resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
+db = open_database(sys.argv[1], "project", create=False)
+print(db.read_only, db.rows("SELECT key FROM meta"))
+"""
+
+
+def test_a_database_on_a_full_disk_is_opened_to_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "graph.db"
+    db = opened(path)
+    with db.transaction() as c:
+        c.execute("INSERT INTO meta VALUES ('old', '')")
+    db.close()
+
+    said = World(tmp_path / "w").run(FULL_BEFORE, str(path))
+
+    assert said == "True [('old',)]\n"
+
+
 def test_a_database_whose_path_contains_url_characters_can_be_read(tmp_path: Path) -> None:
     path = tmp_path / "a?b%20#c" / "graph.db"
     opened(path).close()

@@ -46,6 +46,24 @@ def test_a_prompt_without_a_statement_leaves_no_candidate(client: SimulatedClien
     assert client.records("1") == []
 
 
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        (SAID, "constraint"),
+        ("That is wrong, the prices are stored in cents.", "constraint"),
+        ("Let's keep both tables.", "decision"),
+        ("We no longer need the nightly export.", "decision"),
+        ("Invoices are handled in the ERP.", "note"),
+    ],
+)
+def test_the_type_of_a_candidate_depends_on_the_kind_of_the_statement(
+    client: SimulatedClient, said: str, kind: str
+) -> None:
+    hear(client, said)
+
+    assert [(r.status, r.type) for r in client.records("1")] == [("candidate", kind)]
+
+
 def test_a_request_to_remember_is_stored_without_a_candidate(client: SimulatedClient) -> None:
     hear(client, "Remember that we always use pnpm instead of npm.")
 

@@ -75,6 +75,12 @@ def test_a_header_states_a_project_a_folder_and_its_inode(
     assert not own_lines.is_stated_for(str(tmp_path), head(folder))
 
 
+def test_a_header_that_cannot_be_read_states_nothing(folder: Path) -> None:
+    (folder / own_lines.NAME).mkdir()
+
+    assert own_lines.is_stated_for(str(folder), head(folder)) is False
+
+
 @pytest.mark.parametrize(
     ("ignored", "is_written"),
     [
