@@ -116,8 +116,7 @@ def table(
                 row[-1] = visible[0].blank_copy("\n").join(visible)
     grid = Table(box=None, pad_edge=False, header_style="bold", padding=(0, COLUMN_GAP, 0, 0))
     for n in chosen:
-        last = n == chosen[-1]
-        grid.add_column(columns[n], overflow="fold", no_wrap=not last, ratio=1 if last else None)
+        grid.add_column(columns[n], overflow="fold", no_wrap=n != chosen[-1])
     for row in cells:
         grid.add_row(*row)
     out.print(grid)

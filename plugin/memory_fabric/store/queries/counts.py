@@ -88,9 +88,9 @@ class Summary(NamedTuple):
     """Amounts of text shown to a project's sessions since a time (ISO 8601), the largest first."""
 
     since: str
-    sessions: int = 0
-    kinds: tuple[Share, ...] = ()
-    channels: tuple[Share, ...] = ()
+    sessions: int
+    kinds: tuple[Share, ...]
+    channels: tuple[Share, ...]
 
     @property
     def total(self) -> Share:
