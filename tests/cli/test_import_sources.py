@@ -137,9 +137,13 @@ def test_import_with_option_all_stores_memories_in_their_own_projects(
     assert "blog: 1 change taken back." in back
 
 
+@pytest.mark.parametrize("stated", ["shop", "shop/worktree"])
 def test_import_requires_option_yes_if_two_projects_have_the_same_name(
-    shell: Shell, database: Path
+    shell: Shell, stated: str
 ) -> None:
+    made = ClaudeMem(shell.user_home / ".claude-mem" / "claude-mem.db")
+    made.add("observations", project=stated, title="The queue is Redis")
+    database = made.close()
     other = worked_in(shell, shell.project.parent / "b" / "shop")
 
     looked = shell.run("import", str(database), "--dry-run")
@@ -151,7 +155,7 @@ def test_import_requires_option_yes_if_two_projects_have_the_same_name(
     assert done.status == 2
     assert "--yes" in done.err
     assert "Redis" not in empty
-    assert imported(asked)["stored"]["records"] == 2
+    assert imported(asked)["stored"]["records"] == 1
 
 
 def test_imported_instructions_show_their_file_and_line(shell: Shell) -> None:

@@ -118,7 +118,6 @@ def test_a_missing_argument_or_value_is_refused(shell: Shell, words: tuple[str, 
     "words",
     [
         ("recall", "--limit", "many"),
-        ("recall", "--depth", "9"),
         ("recall", "--as-of", "whenever", "x"),
         ("history", "--limit", "0"),
         ("remember", "--type", "rumour", "x"),
@@ -141,6 +140,7 @@ def test_a_value_of_the_wrong_type_is_refused(shell: Shell, words: tuple[str, ..
     "words",
     [
         ("recall", "x", "--limit", "1001"),
+        ("recall", "x", "--depth", "4"),
         ("history", "--limit", "10001"),
         ("review", "--limit", "101"),
         ("worth", "--days", "91"),

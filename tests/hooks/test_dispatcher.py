@@ -33,6 +33,7 @@ from memory_fabric.hooks.table import (
     READS,
     SHARED_MODULES,
     WRITES,
+    deadlines,
     longest_s,
     writers,
 )
@@ -315,6 +316,13 @@ def test_the_longest_duration_of_an_event_includes_the_work_after_its_reply(
 
     assert longest_s("UserPromptSubmit", environ) == factor * prompt.wall_s + AFTER_PROMPT_S
     assert longest_s("Stop", environ) == factor * stop.wall_s + AFTER_REPLY_S
+
+
+def test_the_time_since_the_start_of_the_process_is_deducted_from_an_events_time() -> None:
+    old = deadlines({}, age_s=2.0)("Stop")
+    new = deadlines({}, age_s=0.0)("Stop")
+
+    assert old.ends_s < new.ends_s
 
 
 def test_a_prompt_and_a_session_end_have_less_time_than_the_client_gives_them() -> None:

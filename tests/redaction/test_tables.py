@@ -139,7 +139,7 @@ def test_twelve_to_twenty_six_words_beside_the_name_of_a_seed_phrase_are_hidden(
 
 def test_only_the_texts_of_a_block_are_searched_and_not_its_labels() -> None:
     label = f"- [secret · password={WEAK}] "
-    block = f"<memory-fabric>\nOn record:\nnext\n{label}It runs.\n{label}password={WEAK}\nend"
+    block = f"<memory-fabric>\nOn record:\nnext\n{label}It runs.\n{label}password={WEAK}\nend\nlast"
 
     found = redact.block_without_secrets(block)
 

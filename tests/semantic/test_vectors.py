@@ -351,8 +351,9 @@ def test_no_row_is_embedded_after_the_time_limit(memory: Memory) -> None:
     assert stored(memory) == []
 
 
-def test_vectors_of_another_model_are_replaced(memory: Memory) -> None:
-    put(memory, ("records", 1, EAST), model="another")
+def test_vectors_of_another_model_are_replaced_or_deleted(memory: Memory) -> None:
+    no_longer_embedded = ("records", 99, EAST)
+    put(memory, ("records", 1, EAST), no_longer_embedded, model="another")
 
     assert embed(memory) == 4
     [database] = memory.databases()

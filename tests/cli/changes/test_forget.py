@@ -207,24 +207,27 @@ def test_forgetting_an_entity_keeps_records_that_also_mention_another_entity(she
     assert f"record:{alone['id']}" in [hit["id"] for hit in back]
 
 
-def test_repeating_a_purge_interrupted_by_ctrl_c_completes_the_purge(
-    filled: Shell, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("next_text", "is_reported"), [("offset timeouts", False), ("cursor-based", True)]
+)
+def test_the_next_purge_completes_a_purge_interrupted_by_ctrl_c_and_reports_it_if_of_other_words(
+    filled: Shell, monkeypatch: pytest.MonkeyPatch, next_text: str, *, is_reported: bool
 ) -> None:
-    words = ("forget", "offset", "timeouts", "--purge", "--yes")
 
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
         patched.setattr(purge_steps, "renew_backups", interrupted)
-        stopped = filled.run(*words)
+        stopped = filled.run("forget", "offset timeouts", "--purge", "--yes")
     left = filled.run("check")
-    done = filled.run(*words)
+    done = filled.run("forget", next_text, "--purge", "--yes")
 
     assert stopped.status == 130
     assert "The same command erases the rest" in stopped.err
     assert "purge was stopped" in left.out
     assert done.status == 0
+    assert ("an interrupted purge was completed" in done.err) is is_reported
     assert LESSON.encode() not in bytes_of(filled)
 
 

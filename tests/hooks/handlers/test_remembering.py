@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 import string
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 
 from memory_fabric.models import Provenance, Record
+from memory_fabric.setup import extras
+from memory_fabric.store.database import Database
 from simulated_client import SimulatedClient
 
 DECISION = "PostgreSQL holds the analytics DB, since the team knows it"
@@ -83,6 +86,22 @@ def test_stop_stores_notes_of_transcript_and_last_message_only_once(
         client.fire("Stop", last_assistant_message=noted, stop_hook_active=False)
 
     assert sorted(r.type for r in client.records("1")) == ["decision", "solution"]
+
+
+def test_stop_asks_to_embed_the_memories_that_it_has_stored(
+    client: SimulatedClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[bool] = []
+
+    def start(_: object, databases: Sequence[Database]) -> int:
+        asked.append(any(map(extras.is_due, databases)))
+        return 0
+
+    monkeypatch.setattr(extras, "start_embedding_when_due", start)
+
+    client.stop("Noted fact: The staging host restarts every night.")
+
+    assert asked == [True]
 
 
 def test_a_decision_is_stored_in_the_graph_and_the_journal_and_memory_md(

@@ -192,6 +192,17 @@ def test_a_candidate_becomes_a_record_when_a_second_session_repeats_it(memory: M
     assert len(whole(memory).entities) == 3
 
 
+@pytest.mark.parametrize(("confidence", "status"), [(0.49, "candidate"), (0.5, "active")])
+def test_a_reason_given_in_the_same_session_makes_a_candidate_active_from_confidence_one_half(
+    memory: Memory, confidence: float, status: str
+) -> None:
+    remembered(memory, pagination(why="", confidence=0.4))
+
+    stored = remembered(memory, pagination(confidence=confidence))
+
+    assert (stored.status, stored.confidence) == (status, confidence)
+
+
 def test_a_candidate_is_written_to_the_decision_journal_only_when_it_becomes_active(
     world: World, memory: Memory
 ) -> None:

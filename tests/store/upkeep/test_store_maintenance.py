@@ -205,6 +205,8 @@ def test_maintenance_deletes_only_leftovers_of_killed_backups_and_writers(tmp_pa
     create(memory, entity("api"))
     copy = Path(backup.create(database(memory).path))
     old = [Path(f"{copy}.tmp"), Path(f"{copy}.tmp-journal"), world.home / "x.json.17-123.tmp"]
+    world.local.mkdir(parents=True)
+    old.append(world.local / "y.jsonl.17-123.tmp")
     young = Path(f"{copy.with_name('graph-later.db')}.tmp")
     for path in (*old, young, world.home / "notes.tmp"):
         path.write_text("half")
