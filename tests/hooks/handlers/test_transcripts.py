@@ -467,3 +467,7 @@ def test_only_a_new_prompt_clears_the_stored_end_of_the_last_answer(
 
     client.say("user", "And the tests?")
     assert work_of(client)[1] == ""
+
+    client.say("assistant", "They pass.")
+    client.say("user", "And the docs?")
+    assert work_of(client)[1] == ""
