@@ -150,7 +150,7 @@ def test_the_description_of_an_effect_names_the_commands_that_end_it() -> None:
     gated = push_rule(**{WHEN: "git push, first `pytest -q`, lint"})
 
     assert effects.does(gated, DENY) == (
-        "refuses each such call, unless `pytest -q` and lint have passed"
+        "refuses each such call, unless `pytest -q` and lint passed before"
     )
     assert effects.does(push_rule(), DENY) == "refuses each such call"
     assert effects.does(gated, LIFT) == effects.DOES[LIFT]

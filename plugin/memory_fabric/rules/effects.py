@@ -74,8 +74,7 @@ def does(record: Record, action: str) -> str:
     """Describe the effect `action` of a rule as the end of a sentence: "refuses each such call"."""
     required = required_by(str(record.evidence.get(WHEN) or "")) if action in EFFECTS else ()
     passed = " and ".join(map(bindings.name_of, required))
-    has = "has" if len(required) == 1 else "have"
-    return DOES[action] + (f", unless {passed} {has} passed" if passed else "")
+    return DOES[action] + (f", unless {passed} passed before" if passed else "")
 
 
 def binds(record: Record) -> bool:

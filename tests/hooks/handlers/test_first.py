@@ -80,7 +80,7 @@ def test_the_user_can_approve_a_precondition_of_the_assistant(client: SimulatedC
     held = [reason(client, "git commit -m x") for _ in range(2)]
     ran(client, "./check.sh all", "fine")
 
-    assert "refuses each such call, unless `./check.sh all` has passed" in said
+    assert "refuses each such call, unless `./check.sh all` passed before" in said
     assert all("`./check.sh all` comes first" in one for one in held)
     assert reason(client, "git commit -m x") == ""
 
