@@ -324,6 +324,17 @@ class TestReplacing:
         assert "no memory for Dropped: the moon" in notice
         assert "no memory for Dropped: the sun" in notice
 
+    def test_a_repeated_drop_does_not_close_a_similar_record(self, client: SimulatedClient) -> None:
+        for host in ("staging", "cache"):
+            client.note("fact", f"The {host} host restarts every night", quotation="")
+        client.prompt("And now?")
+        said = "Dropped: The cache host restarts every night."
+        client.say("assistant", said)
+        notice = client.stop(said)
+
+        assert "dropped" in notice and "staging" not in notice
+        assert client.is_open("staging") and not client.is_open("cache")
+
     def test_the_assistant_cannot_close_a_record_of_the_user(self, client: SimulatedClient) -> None:
         client.note("rule", RULE, SAID)
         client.stop(f"Dropped: {only(client).id[-8:]}")

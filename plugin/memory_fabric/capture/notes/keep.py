@@ -257,20 +257,24 @@ def _drop(memory: Memory, name: str, quoted: str, said: Said, by: Provenance) ->
     """Close the record of a `Dropped:` line. A record with the user's trust stays open unless
     `quoted`, the user's words in this turn's notes, is about it.
     """
-    id_ = replaced.id_in(name)
+    stems, id_ = content_stems(name), replaced.id_in(name)
+
+    def differing(r: Record) -> int:
+        """Return the number of content words that only the name or only the record has."""
+        return min(len(stems ^ content_stems(t)) for t in (r.what, models.users_words(r)) if t)
+
     matches = [old for old in replaced.named(memory, name) if not said.precedes(old)]
     # A turn may be read twice: the first reading may have closed a record, even if it is open now.
     logged_id = matches[0].id if matches else id_
     if said.at and logged_id and changes.read_all(memory, _SINCE, (logged_id, said.at), 1):
         return None
+    closed = memory.find_records("valid_to >= ? AND scope <> 'local'", (said.at,), MAX_NOTES)
+    most = min(map(differing, matches), default=len(stems))
+    if said.at and not id_ and any(differing(record) <= most for record in closed):
+        return None  # the name means this one rather than a similar one that is open
     if not matches:
         if id_ and replaced.with_id(memory, id_):
             return Kept(is_new=False)  # the record is already closed
-        closed = memory.find_records("valid_to >= ? AND scope <> 'local'", (said.at,), MAX_NOTES)
-        texts = (f"{models.users_words(record)} {record.what}" for record in closed)
-        stems = content_stems(name)
-        if said.at and any(2 * len(stems & content_stems(t)) >= len(stems) for t in texts):
-            return None
         return Kept(lost=f"no memory for Dropped: {without_secrets(name)}")
     [old] = matches
     if old.status == "candidate" and models.PASTED not in old.evidence:

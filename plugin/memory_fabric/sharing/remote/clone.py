@@ -86,11 +86,8 @@ def checked(url: str) -> str:
     is_remote_path = bool(before and after) and "/" not in before and "::" not in url
     is_url = scheme in SCHEMES and bool(host or (rest and scheme == "file"))
     is_odd = url.startswith("-") or any(map(str.isspace, url)) or not url.isprintable()
-    if (
-        not (is_url if separator else is_remote_path)
-        or is_odd
-        or (scheme == "http" and host not in LOOPBACK)
-    ):
+    is_known = is_url if separator else is_remote_path
+    if not is_known or is_odd or (scheme == "http" and host not in LOOPBACK):
         raise errors.BadAddress(
             f"{cut(one_line(url), MAX_REASON_CHARS)} is no address of a git repository.",
             remedy="Use https://HOST/PATH, HOST:PATH or ssh://HOST/PATH, or the path of a bare "
