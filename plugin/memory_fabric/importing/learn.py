@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from memory_fabric import ids
 from memory_fabric.capture.cues import may_hear
 from memory_fabric.capture.notes.quotation import around
+from memory_fabric.capture.notes.replaced import noted_before
 from memory_fabric.capture.notes.typed import typed_words
 from memory_fabric.capture.prompts import Heard, heard, said_again
 from memory_fabric.capture.statement import CANDIDATE
@@ -213,7 +214,7 @@ def _propose(memory: Memory) -> None:
         # A rule or correction with enough words is understandable even if stated only once.
         stands_alone = statement.kind in ("rule", "correction") and len(content_stems(sentence)) > 2
         stands_alone = stands_alone and not sentence.rstrip().endswith("?")
-        if (times or stands_alone) and not turn_notes.noted_before(memory, sentence):
+        if (times or stands_alone) and not noted_before(memory, sentence):
             sentences.append(sentence)
             found.append((times, statement, (id_, session, text, at, domain)))
     found.sort(key=lambda one: -one[0])

@@ -101,9 +101,8 @@ def is_named(binding: Binding, typed: Iterable[str]) -> bool:
 
 def _is_form(said: str, word: str) -> bool:
     """Return True if `said` is a form of `word`: "deploying" or "déployer" for "deploy"."""
-    if said == word or (len(word) > 3 and said.startswith(word) and len(said) - len(word) < 4):
-        return True
-    return len(said) > 5 < len(word) and said[:5] == word[:5]
+    is_longer = len(word) > 3 and said.startswith(word) and len(said) - len(word) < 4
+    return said == word or is_longer or (len(said) > 5 < len(word) and said[:5] == word[:5])
 
 
 def _plain(word: str) -> str:

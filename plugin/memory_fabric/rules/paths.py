@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
+from memory_fabric.patterns import exact
 from memory_fabric.rules import programs, shell
 from memory_fabric.rules.shell import Call
 
@@ -130,11 +131,7 @@ def _values(words: Sequence[str], letter: str, name: str) -> Iterator[str]:
 
 def _is_in_place(words: Sequence[str]) -> bool:
     """Return True if options request in-place edits: `sed -i`, `perl -pi -e`, `sed -Ei.bak`."""
-    for word in words:
-        letters = word[1:].partition("e")[0].partition("f")[0].partition("M")[0]
-        if word.startswith("--in-place") or (word[:1] == "-" != word[1:2] and "i" in letters):
-            return True
-    return False
+    return any(map(exact(r"--in-place|-(?!-)[^efM]*i").match, words))
 
 
 def covers(pattern: str, path: str) -> bool:

@@ -294,3 +294,50 @@ def test_a_statement_is_not_stored_while_notes_are_off(client: SimulatedClient) 
     client.fire("UserPromptSubmit", prompt=REQUEST)
 
     assert client.records("1") == []
+
+
+SAME = "I do not want to have more products just for a unit amount."
+SENTENCES = f"Beer is sold in three sizes. {SAME} Never push to the main branch yourself."
+DECISION = "A product exists once, and its unit amounts are entered on the order"
+
+
+def test_a_sentence_that_a_note_quotes_with_others_is_no_candidate_when_said_again(
+    client: SimulatedClient,
+) -> None:
+    client.note("decision", DECISION, SAME, prompt=SENTENCES)
+    told = client.context("UserPromptSubmit", "session-2", prompt=SAME)
+    client.fire("Stop", "session-2", last_assistant_message="All right.")
+
+    assert [(r.what, r.status) for r in client.records("sightings = 2")] == [(DECISION, "active")]
+    assert statuses(client) == ["active"]
+    assert DECISION in told  # as a memory, without a cue to note it once more
+    assert "note Instead of" not in told and "note it if" not in told
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "Never push to the main branch yourself.",  # quoted around it, but about something else
+        "That is wrong, I want to have more products just for a unit amount.",
+    ],
+)
+def test_another_sentence_than_the_note_restates_becomes_a_candidate(
+    client: SimulatedClient, other: str
+) -> None:
+    client.note("decision", DECISION, SAME, prompt=SENTENCES)
+    hear(client, other, "session-2")
+
+    assert sorted(statuses(client)) == ["active", "candidate"]
+
+
+def test_a_note_made_before_a_compaction_of_its_turn_leaves_no_candidate(
+    client: SimulatedClient,
+) -> None:
+    client.fire("UserPromptSubmit", prompt=SENTENCES.partition(" Never")[0])
+    client.say("user", SENTENCES.partition(" Never")[0])
+    client.say("assistant", f'Noted decision: {DECISION}. From: "{SAME}"')
+    client.fire("PreCompact", trigger="auto")
+    client.say("assistant", "Done.")
+    client.fire("Stop", last_assistant_message="Done.")
+
+    assert [(r.what, r.status) for r in client.records("1")] == [(DECISION, "active")]

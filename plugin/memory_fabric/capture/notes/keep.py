@@ -148,7 +148,7 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
     closing = [old for old, reason in reasons if not reason]
     against = [old for old in targets if old not in closing]
     if by.trust == "user":
-        for stated in replaced.said_again(memory, from_user.words, by, record):
+        for stated in replaced.restated_by(memory, from_user.words, by, record):
             _take_place_of(memory, stated, by)
             closing = [old for old in closing if old.id != stated.id]
     contrary = [old for old in contradicting(memory, record) if old not in meant_records]

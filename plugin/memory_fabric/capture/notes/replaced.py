@@ -11,7 +11,7 @@ from memory_fabric import models
 from memory_fabric.capture.clauses import is_denied, is_left, without_lead_in
 from memory_fabric.capture.notes.typed import assents, tokens_of
 from memory_fabric.capture.remember import kind_of
-from memory_fabric.capture.segments import is_question
+from memory_fabric.capture.segments import is_question, segments
 from memory_fabric.ids import short_id
 from memory_fabric.language.concepts import WEAK_STRENGTH, concepts, stems_of
 from memory_fabric.models import Provenance, Query, Record
@@ -202,9 +202,9 @@ def earlier(
     return ()
 
 
-def said_again(memory: Memory, quotation: str, by: Provenance, note: Record) -> list[Record]:
+def restated_by(memory: Memory, quotation: str, by: Provenance, note: Record) -> list[Record]:
     """Return the records from this session's prompts that a note both quotes and restates."""
-    quoted, noted = content_stems(quotation), content_stems(note.what)
+    quoted = content_stems(quotation)
     stated = memory.find_records(f"{_OPEN} AND source = ? AND session = ?", (_PROMPT, by.session))
     return [
         record
@@ -213,8 +213,26 @@ def said_again(memory: Memory, quotation: str, by: Provenance, note: Record) -> 
         and not (record.pinned or record.evidence.get(models.WHEN))
         and (own := content_stems(record.what))
         and len(own & quoted) >= MOSTLY * len(own)
-        and (2 * len(own & noted) >= len(own) or (len(noted) > 1 and noted <= own))
+        and _restates(note, own)
     ]
+
+
+def noted_before(memory: Memory, sentence: str) -> Record | None:
+    """Return the active record with the trust "user" that quotes and restates it, or None."""
+    form, own = same_form(sentence), content_stems(sentence)
+    for record in matching(memory, sentence):
+        quotation = str(record.evidence.get(models.QUOTATION) or "")
+        is_one = form in (same_form(s.text) for s in segments(quotation)) and _restates(record, own)
+        is_quoted = is_one or same_form(quotation) == form
+        if is_quoted and (record.trust, record.status) == ("user", "active"):
+            return record
+    return None
+
+
+def _restates(note: Record, own: frozenset[str]) -> bool:
+    """Return True if a note has half of a sentence's content words, or only words of it."""
+    noted = content_stems(note.what)
+    return 2 * len(own & noted) >= len(own) or (len(noted) > 1 and noted <= own)
 
 
 def alternatives(instead_of: str) -> tuple[str, ...]:

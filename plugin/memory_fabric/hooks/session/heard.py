@@ -28,13 +28,12 @@ from memory_fabric.store.conversations import sessions
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, neutralised, one_line, same_form
 
-MAX_CUE_CHARS, MAX_RECORD_CHARS = 60, 80
+MAX_CUE_CHARS, MAX_RECORD_CHARS, MAX_BECAUSE_CHARS = 60, 80, 12
 # A sentence and a record match if they share enough words: the share of the record's words in the
 # sentence, plus the share of the sentence's words in the record, must reach this sum.
 MEANT = 0.6
 # A prompt with more lines or characters may contain pasted text.
 MAX_TYPED_LINES, MAX_TYPED_CHARS = 2, 1000
-MAX_BECAUSE_CHARS = 12
 # The assistant's cue for each kind of statement, at most MAX_CUE_CHARS long.
 CUES = {
     "rule": "Sounds like a standing rule: note it if it is one.",
@@ -102,8 +101,8 @@ def listen(
             return f"Waits for the user's yes as [{new_ids}], since the text may be pasted.", new
         return f"Kept already as [{new_ids}]: no note needed, unless it replaces a record.", new
     cue = heard(prompt)
-    if cue is None:
-        return "", new
+    if cue is None or replaced.noted_before(context.memory, cue.sentence):
+        return "", new  # a note of these very words would only repeat the record
     on_record = _record_meant(context, cue.sentence)
     if on_record is None:
         return CUES[cue.kind], new
@@ -126,9 +125,8 @@ def _record_meant(context: RequestContext, sentence: str) -> Hit | None:
     topics = Part(query, candidates).topics_in(first)
     shared = replaced.Shared(context.memory)
     share, number, *_ = shared(first.text, sentence)
-    if number < 2 or topics.isdisjoint(first.metadata[RARE]):
-        return None
-    if share + shared(sentence, first.text)[0] < MEANT:
+    is_near = number > 1 and share + shared(sentence, first.text)[0] >= MEANT
+    if not is_near or topics.isdisjoint(first.metadata[RARE]):
         return None
     records = context.memory.find_records("id = ?", (first.metadata["record"],), 1)
     return first if records and not (records[0].pinned or binds(records[0])) else None

@@ -72,10 +72,9 @@ def kept(found: "Sequence[Kept]", settings: Settings) -> str:
                 changes[-1] += f" ({settles(record.id, result.contradicted[0].id)})"
     if lost:
         questions.append(f"{many(len(lost), 'line')} not kept: {first_of(lost, MAX_SHOWN, '; ')}")
-    verb = "remembered" if changes else "dropped"
     told = [first_of(changes, max(MAX_SHOWN, len(quoted)), "; ")] if changes else []
     told += [f"dropped {closed}" for closed in drops] if changes else drops
-    notice_text = _notice(told, settings, verb)
+    notice_text = _notice(told, settings, "remembered" if changes else "dropped")
     return " · ".join(filter(None, (notice_text, *(problem(text, settings) for text in questions))))
 
 

@@ -9,7 +9,7 @@ from memory_fabric.capture.notes import keep as notes
 from memory_fabric.capture.notes import protocol
 from memory_fabric.capture.notes.grammar import may_hold
 from memory_fabric.capture.notes.quotation import around
-from memory_fabric.capture.notes.replaced import matching
+from memory_fabric.capture.notes.replaced import noted_before
 from memory_fabric.capture.notes.typed import typed_words
 from memory_fabric.capture.remember import kind_of
 from memory_fabric.capture.statement import CANDIDATE, NOTE, USER_NOTE
@@ -24,7 +24,7 @@ from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries.conditions import match_expression
 from memory_fabric.store.write import cleaned
-from memory_fabric.text import cut, one_line, same_form, terms, without_injected
+from memory_fabric.text import cut, one_line, terms, without_injected
 
 MAX_BEFORE_CHARS = 400
 # The record type for each kind of statement that `heard` finds in a prompt.
@@ -164,14 +164,6 @@ def end_turn(
 def last_said(memory: Memory, session: str) -> str:
     """Return the end of the assistant's last message in the part of the transcript read so far."""
     return str(sessions.load_notes(memory.session_database(), session).get("said", ""))
-
-
-def noted_before(memory: Memory, sentence: str) -> Record | None:
-    """Return the active record with the trust "user" whose quotation is this sentence, or None."""
-    sentence_form = same_form(sentence)
-    active = (r for r in matching(memory, sentence) if (r.trust, r.status) == ("user", "active"))
-    quoting = ((r, str(r.evidence.get(models.QUOTATION) or "")) for r in active)
-    return next((r for r, words in quoting if same_form(words) == sentence_form), None)
 
 
 def earlier_prompts(memory: Memory, session: str, sentence: str) -> list[str]:

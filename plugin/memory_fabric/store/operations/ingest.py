@@ -81,10 +81,6 @@ def _describe_ingested(payload: Payload, _: Sequence[Payload]) -> str:
     return f"processed the text {short_id(payload['id'])}: {count}"
 
 
-def _describe_dropped(_: Payload, inverse: Sequence[Payload]) -> str:
-    return f"dropped {many(len(inverse), 'ingested text')}"
-
-
 _FIELDS = "domain source_model project session_id idempotency_key created_at".split()
 _TEXT = kind.options(key_decisions=[str], **dict.fromkeys(_FIELDS, str)) | {"session_summary": str}
 KINDS = {
@@ -94,5 +90,7 @@ KINDS = {
         _describe_ingest,
     ),
     "ingested": Kind({"id": str, "outcome": dict}, ingested, _describe_ingested),
-    "drop_ingests": Kind({"ids": [str]}, drop_ingests, _describe_dropped),
+    "drop_ingests": Kind(
+        {"ids": [str]}, drop_ingests, lambda _, back: f"dropped {many(len(back), 'ingested text')}"
+    ),
 }

@@ -55,9 +55,7 @@ class Condition(NamedTuple):
 
     def among(self, expression: str, wanted: Sequence[str]) -> "Condition":
         """Return this condition with `expression IN (wanted)` added, unless `wanted` is empty."""
-        if not wanted:
-            return self
-        return self.also(f"AND {expression} IN ({marks(wanted)})", wanted)
+        return self.also(f"AND {expression} IN ({marks(wanted)})", wanted) if wanted else self
 
 
 def shares(db: Database, wanted: Condition, limit: int, alias: str) -> list[tuple[Condition, int]]:
