@@ -100,7 +100,7 @@ def test_a_shortened_note_ends_after_a_sentence_and_not_inside_a_date_or_abbrevi
 
 
 def test_each_record_type_counts_as_success_rule_or_open_question_as_documented() -> None:
-    table = models.RECORD_TYPE_TABLE
+    table = models.RECORD_TYPES
 
     followed = {kind for kind in table if models.verdict(models.Record(kind, "x")) == "worked"}
     assert followed == {"constraint", "preference", "decision", "solution", "pattern"}

@@ -1,6 +1,7 @@
 """Frozen value types that hooks, recall, capture and the store share."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -17,23 +18,27 @@ class RecordType(NamedTuple):
     is_open: bool = False  # records of this type may describe open work
     is_followed: bool = False  # records of this type may be practices to follow
     may_bind: bool = False  # such a record may stop tool calls that match its `When:` condition
+    may_contradict: bool = True  # such a record says what holds, which another one may deny
+    fades: bool = False  # an old note of this type is a candidate again, if nobody confirmed it
+    stale_days: int | None = 90  # after this time a record should be reviewed (BR-10)
+    intents: tuple[str, ...] = ()  # the intents of questions for which it ranks higher
 
 
+_practice = partial(RecordType, is_followed=True, may_bind=True)
 # All record types, in the order of their sections on memory pages.
-RECORD_TYPE_TABLE = {
-    "constraint": RecordType("Rules", is_followed=True, may_bind=True),
-    "preference": RecordType("Preferences", is_followed=True, may_bind=True),
-    "decision": RecordType("Decisions", is_followed=True, may_bind=True),
-    "note": RecordType("Facts"),
-    "solution": RecordType("Fixes", is_followed=True),
-    "pattern": RecordType("Patterns", is_followed=True, may_bind=True),
-    "antipattern": RecordType("Antipatterns", may_bind=True),
-    "problem": RecordType("Problems"),
-    "blocker": RecordType("Blockers", is_open=True),
-    "question": RecordType("Open points", is_open=True),
-    "session": RecordType("Sessions"),
+RECORD_TYPES = {
+    "constraint": _practice("Rules", intents=("preference", "howto")),
+    "preference": _practice("Preferences", stale_days=365, intents=("preference",)),
+    "decision": _practice("Decisions", fades=True, intents=("decision",)),
+    "note": RecordType("Facts", fades=True),
+    "solution": RecordType("Fixes", is_followed=True, intents=("problem", "howto")),
+    "pattern": _practice("Patterns", stale_days=180, intents=("pattern", "howto")),
+    "antipattern": RecordType("Antipatterns", may_bind=True, intents=("problem", "pattern")),
+    "problem": RecordType("Problems", may_contradict=False, intents=("problem",)),
+    "blocker": RecordType("Blockers", is_open=True, may_contradict=False, intents=("problem",)),
+    "question": RecordType("Open points", is_open=True, may_contradict=False, fades=True),
+    "session": RecordType("Sessions", may_contradict=False),
 }
-RECORD_TYPES = frozenset(RECORD_TYPE_TABLE)
 # The kinds of notes and their record types, in the order used in the request for notes.
 NOTE_KINDS = {
     "rule": "constraint", "decision": "decision", "preference": "preference", "fact": "note",
@@ -44,10 +49,10 @@ TYPE_ALIASES = {word: kind for word, kind in NOTE_KINDS.items() if word != kind}
 # The names of types as shown to people, where they differ from the stored names.
 _SHOWN = {kind: word for word, kind in TYPE_ALIASES.items() if kind != "question"}
 # All record types except `session`, whose records are summaries written only by hooks.
-STATED_TYPES = tuple(sorted(RECORD_TYPES - {"session"}))
-_FOLLOWED = frozenset(kind for kind, row in RECORD_TYPE_TABLE.items() if row.is_followed)
+STATED_TYPES = tuple(sorted(RECORD_TYPES.keys() - {"session"}))
+_FOLLOWED = frozenset(kind for kind, row in RECORD_TYPES.items() if row.is_followed)
 # In the order of the index `records_open`: SQLite uses it only for queries with the same SQL text.
-OPEN_TYPES = tuple(sorted((t for t, row in RECORD_TYPE_TABLE.items() if row.is_open), reverse=True))
+OPEN_TYPES = tuple(sorted((t for t, row in RECORD_TYPES.items() if row.is_open), reverse=True))
 ENTITY_TYPES = frozenset(
     "agent technology pattern decision blocker component antipattern preference project tool "
     "person organisation place goal unknown".split()
@@ -87,7 +92,7 @@ AGREED, STAGED = "agreed", "staged"
 # Key of a note's evidence: the parts of its condition (`When:`) that the user did not type. Until
 # the user confirms the rule, these parts stop no calls.
 UNSAID = "unsaid"
-RULE_TYPES = tuple(kind for kind, row in RECORD_TYPE_TABLE.items() if row.may_bind)
+RULE_TYPES = tuple(kind for kind, row in RECORD_TYPES.items() if row.may_bind)
 # Keys of a rule's evidence. EFFECT: how the user wants it to treat matching tool calls. LIFTED: its
 # condition (`When:`), moved here while the user has suspended the rule.
 EFFECT, LIFTED = "effect", "lifted"

@@ -72,11 +72,11 @@ def test_every_stop_word_of_the_page_is_also_a_stop_word_of_recall() -> None:
 
 
 def test_every_entity_type_has_a_style_in_light_and_dark() -> None:
-    known = models.RECORD_TYPES | models.ENTITY_TYPES
+    known = models.RECORD_TYPES.keys() | models.ENTITY_TYPES
     colours = re.findall(r"--t-([a-z]+):", script("styles/base.css"))
 
     of_records = rows("looks.js", "RECORD_LOOKS").keys()
-    assert of_records == models.RECORD_TYPES
+    assert of_records == models.RECORD_TYPES.keys()
     assert {*of_records, *rows("looks.js", "LOOKS")} == known
     assert {name for name in known if colours.count(name) != 2} == set()
 

@@ -41,6 +41,7 @@ SUBJECTS = frozenset(("technology", "pattern", "tool"))
 MIN_SHARE, MIN_SHARE_UNNAMED = 0.5, 0.6
 MIN_WORDS, MIN_WORDS_UNNAMED = 2, 3
 ARTICLES = frozenset(("a", "an", "the", "any"))
+_NO_CLAIM = [kind for kind, row in RECORD_TYPES.items() if not row.may_contradict]
 
 
 class _Said(NamedTuple):
@@ -100,7 +101,7 @@ def is_choice_against(record: Record, old: Record) -> bool:
 
 
 def _said(record: Record) -> _Said:
-    if verdict(record) == "failed" or record.type in ("question", "session", "problem", "blocker"):
+    if verdict(record) == "failed" or record.type in _NO_CLAIM:
         return _Said()
     text = clauses.without_reason(record.what)
     if pattern(_PARTIAL).search(text):

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from memory_fabric.capture.clauses import reason_and_alternatives, without_reason
 from memory_fabric.capture.extract import extract
 from memory_fabric.language.vocabulary import entity_type
-from memory_fabric.language.word_lists import phrases
-from memory_fabric.models import GENERALIZABLE_FROM, Entity, Record, record_type
+from memory_fabric.language.word_lists import phrases, sections
+from memory_fabric.models import GENERALIZABLE_FROM, RECORD_TYPES, Entity, Record, record_type
 from memory_fabric.patterns import pattern
 from memory_fabric.text import STOPWORDS, name_key
 
@@ -21,8 +21,6 @@ PURPOSE, USER_NOTE, STATED, NOTE, CANDIDATE = 0.9, 0.85, 0.75, 0.6, 0.4
 BASE = 0.5
 # A reason adds REASON_STEP; the sum stays at least LEAST_DISTANCE below the next confidence.
 REASON_STEP, LEAST_DISTANCE = 0.05, 0.01
-# Types that words in the text indicate. The first word decides; in a tie, the type listed first.
-_MARKED_TYPES = "preference decision constraint solution blocker antipattern problem".split()
 # The thing that failed precedes the verb: "Offset pagination caused timeouts".
 _FAILED = (
     r"(?:(?:we (?:tried|used)|using|trying|the|a|an|our) )*(?P<name>\w[\w-]*(?: \w[\w-]*){0,4}?) "
@@ -87,7 +85,7 @@ def stated_type(text: str, entities: Sequence[Entity] = ()) -> str:
     if clause.endswith(("?", "？")):
         return "question"
     first, stated = len(clause) + 1, "note"
-    for kind in _MARKED_TYPES:
+    for kind in (name for name in sections("statement") if name in RECORD_TYPES):
         match = pattern(phrases("statement", kind)).search(clause)
         if match and match.start() < first:
             first, stated = match.start(), kind

@@ -21,7 +21,7 @@ from memory_fabric.capture.statement import stated_type
 from memory_fabric.errors import BadInput
 from memory_fabric.importing import items, markdown
 from memory_fabric.importing.items import Here, Item, Left, Text
-from memory_fabric.models import RECORD_TYPES, TYPE_ALIASES, Entity, Relation
+from memory_fabric.models import STATED_TYPES, TYPE_ALIASES, Entity, Relation
 from memory_fabric.store.tiers import memory_md
 from memory_fabric.text import words
 
@@ -229,7 +229,7 @@ def read_notes(path: str, here: Here, left: Left) -> Iterator[Item | Relation]:
             yield item._replace(
                 what=statement,
                 key=f"{about}\n{category}\n{statement}",
-                type=name if name in RECORD_TYPES - {"session"} else "note",
+                type=name if name in STATED_TYPES else "note",
                 category=category,
                 also=" ".join(filter(None, (context, page.head.get("tags", "")))),
                 line=block.line,

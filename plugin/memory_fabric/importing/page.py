@@ -27,7 +27,7 @@ MARK = "<!-- memory-fabric page 1 "
 DATA = "<!-- memory-fabric data"
 USER_PAGE = "user"
 ENTITIES, RELATIONS = "Entities", "Relations"
-TYPES = {row.heading: kind for kind, row in models.RECORD_TYPE_TABLE.items()}
+TYPES = {row.heading: kind for kind, row in models.RECORD_TYPES.items()}
 WHY = "*Why:* "
 # A sentence that informs the reader which memories a page does not contain.
 LEFT_OUT = (

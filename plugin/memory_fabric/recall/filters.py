@@ -25,7 +25,7 @@ FILTER_FIELDS = {
     "category": "categories",
 }
 FILTER_NAMES = frozenset((*FILTER_FIELDS, "since", "before", "as_of", "depth"))
-TYPES = RECORD_TYPES | ENTITY_TYPES
+TYPES = ENTITY_TYPES.union(RECORD_TYPES)
 # The values that each filter accepts, worded for notes on invalid filters.
 _MEANINGS = {
     "type": "takes decision, preference, pattern, problem and other types",

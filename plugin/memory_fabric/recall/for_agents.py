@@ -35,9 +35,8 @@ MAX_TASKS = 8
 ENOUGH = 2
 # A shorter line would have hardly any text besides its labels.
 MIN_LINE_CHARS, MIN_TEXT_CHARS = 110, 30
-# Types of records that are selected for a kind of agents. HOLDING types are valid until changed.
-HOLDING = frozenset(("decision", "constraint", "preference", "pattern", "antipattern"))
-OF_WORK = (*sorted(HOLDING), "note", "problem", "solution")
+# Types of records that are selected for a kind of agents; those that may bind come first.
+OF_WORK = tuple(kind for kind in models.STATED_TYPES if kind not in models.OPEN_TYPES)
 KIND_HITS = 4
 FRAME_CHARS = len("\n".join((OPEN_FENCE, render.AGENT_HEADING, CLOSE_FENCE)))
 # Limits: newest matches of a kind's topics, newest rows for its domain; tasks find older memories.
@@ -189,7 +188,7 @@ def with_more(kept: Sequence[Hit], more: Iterable[Hit], chars_left: int) -> list
 
 
 def of_kind(kind: "Kind", memory: Memory) -> list[Hit]:
-    """Return the newest records of a kind's domain or topics: first pinned, then HOLDING types."""
+    """Return the newest records of a kind's domain or topics: first pinned, then RULE_TYPES."""
     holding = f"{ACTIVE_CURRENT} AND scope <> 'local' AND type IN ({marks(OF_WORK)})"
     records: list[Record] = []
     if match := match_expression(kind.terms):
@@ -206,7 +205,7 @@ def of_kind(kind: "Kind", memory: Memory) -> list[Hit]:
             MAX_HITS + KIND_HITS,
         )
     ordered = sorted(records, key=lambda record: (record.created_at, record.id), reverse=True)
-    ordered.sort(key=lambda record: (not record.pinned, record.type not in HOLDING))
+    ordered.sort(key=lambda record: (not record.pinned, record.type not in models.RULE_TYPES))
     return list({record.id: hit_of(record) for record in ordered}.values())
 
 

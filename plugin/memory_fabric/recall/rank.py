@@ -10,7 +10,7 @@ from typing import Protocol
 
 from memory_fabric.errors import DeadlinePassed, FabricError
 from memory_fabric.language.times import days_between
-from memory_fabric.models import Hit, Query, Relation
+from memory_fabric.models import RECORD_TYPES, Hit, Query, Relation
 from memory_fabric.recall.normalize import MOST, most_relevant_first
 from memory_fabric.recall.render import is_over
 from memory_fabric.store.database import Database
@@ -31,16 +31,10 @@ SUPERSEDED_FACTOR = 0.5
 # The score of a turn is multiplied by this, so it ranks below a record of its result.
 TURN_FACTOR = 0.85
 TRUST_FACTORS = {"tool": 0.85, "foreign": 0.8}
-# The types of memories that suit each intent of a question (parse.INTENTS). Their relevance is
-# raised by AS_RELEVANT, so that they come first among hits of about the same relevance.
-ASKED_TYPES = {
-    "relationship": ("relation",),
-    "decision": ("decision",),
-    "problem": ("problem", "blocker", "solution", "antipattern"),
-    "preference": ("preference", "constraint"),
-    "pattern": ("pattern", "antipattern"),
-    "howto": ("solution", "pattern", "constraint"),
-}
+# The intents of questions (parse.INTENTS) that each type of memories suits. Its relevance is then
+# raised by AS_RELEVANT, so that it comes first among hits of about the same relevance.
+INTENTS: dict[str, tuple[str, ...]] = {"relation": ("relationship",)}
+INTENTS |= {kind: row.intents for kind, row in RECORD_TYPES.items()}
 
 
 def rank(hits: Sequence[Hit], now: str, *, past: bool = False, intent: str = "") -> list[Hit]:
@@ -75,8 +69,8 @@ def with_score_parts(
 
 
 def _summands(hit: Hit, now: str, most: float, intent: str) -> tuple[float, float, float]:
-    kind = hit.metadata.get("type") or hit.metadata.get("entityType")
-    more = AS_RELEVANT if kind in ASKED_TYPES.get(intent, ()) else 0.0
+    kind = str(hit.metadata.get("type") or hit.metadata.get("entityType") or "")
+    more = AS_RELEVANT if intent in INTENTS.get(kind, ()) else 0.0
     relevance = min(1.0, hit.relevance + more)
     behind = max(0.0, most - relevance) / AS_RELEVANT
     fresh = LEAST_RECENCY + (recency(hit.timestamp, now) - LEAST_RECENCY) * max(0.0, 1 - behind)

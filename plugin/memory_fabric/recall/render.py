@@ -170,10 +170,8 @@ def memory_line(
 
 # After this number of days, memories of a type should be reviewed; None means never.
 STALE_AFTER_DAYS = {
-    "decision": 90,
-    "pattern": 180,
+    **{kind: row.stale_days for kind, row in models.RECORD_TYPES.items()},
     "technology": 120,
-    "preference": 365,
     "agent": None,
     "episode": None,  # a past turn stays true
 }

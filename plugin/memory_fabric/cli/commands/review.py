@@ -38,7 +38,7 @@ Done = tuple[str, models.Record]
 # By default, how many memories are listed and how many are pruned.
 LISTED, LIMIT = 20, 50
 MAX_STALE_CHARS, MAX_NAME_CHARS = 100, 40
-TYPES = sorted(models.RECORD_TYPES | models.ENTITY_TYPES | models.TYPE_ALIASES.keys())
+TYPES = sorted(models.ENTITY_TYPES.union(models.RECORD_TYPES, models.TYPE_ALIASES))
 NOTHING_STALE = (
     "Nothing is stale: decisions are after 90 days, technologies 120, patterns 180, preferences "
     "365, others 90; agents and pinned memories never."

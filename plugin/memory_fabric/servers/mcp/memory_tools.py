@@ -151,9 +151,9 @@ def _by_words(
 def _one_of(arguments: Mapping[str, Any], first: str, second: str) -> str:
     """Return the record type in either field, or ''. Raises BadInput if unknown or they differ."""
     stated = {models.record_type(arguments[n]) for n in (first, second) if arguments.get(n)}
-    unknown = sorted(stated - (models.RECORD_TYPES - {"session"}))
+    unknown = sorted(stated.difference(models.STATED_TYPES))
     if unknown:
-        type_names = ", ".join(sorted({*models.RECORD_TYPES, *models.TYPE_ALIASES} - {"session"}))
+        type_names = ", ".join(sorted((*models.STATED_TYPES, *models.TYPE_ALIASES)))
         raise BadInput(second, f"There is no type {unknown[0]!r}.", remedy=f"Use {type_names}.")
     if len(stated) > 1:
         raise BadInput(second, f"{first} and {second} are one field.", remedy="State one of them.")

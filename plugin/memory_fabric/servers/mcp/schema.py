@@ -8,14 +8,12 @@ and the dialect of the input schemas (MEM-14, MEM-15; a test compares them with 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from memory_fabric.models import RECORD_TYPES, SCOPES, TYPE_ALIASES
+from memory_fabric.models import SCOPES, STATED_TYPES, TYPE_ALIASES
 
 Schema = dict[str, Any]
 STRING: Schema = {"type": "string"}
 BOOLEAN: Schema = {"type": "boolean"}
 CURSOR: Schema = {"type": "string", "description": "From a note."}
-# The types that callers may specify. Only hooks store records of type `session`, as summaries.
-STATED_TYPES = sorted((RECORD_TYPES | TYPE_ALIASES.keys()) - {"session"})
 
 
 class Tool(NamedTuple):
@@ -127,7 +125,11 @@ _RECALL = {
 }
 _REMEMBER = {
     "text": _text("One fact in a full sentence."),
-    "type": {"type": "string", "enum": STATED_TYPES, "description": "Kind."},
+    "type": {
+        "type": "string",
+        "enum": sorted((*STATED_TYPES, *TYPE_ALIASES)),
+        "description": "Kind.",
+    },
     "why": _text("The reason."),
     "instead_of": _text("Id it replaces."),
     "when": _text("Command, path or activity."),

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from memory_fabric import ids
 from memory_fabric.errors import BadInput
-from memory_fabric.models import AGAIN, TYPED, Payload, Provenance, Record
+from memory_fabric.models import AGAIN, RECORD_TYPES, TYPED, Payload, Provenance, Record
 from memory_fabric.store import records
 from memory_fabric.store.conversations import sessions
 from memory_fabric.store.database import Database
@@ -24,11 +24,12 @@ _WITHOUT_WORDS = (
     "SELECT 1 FROM operations AS o WHERE json_extract(o.provenance, '$.source') IN "
     f"{TYPED} AND (instr(o.payload, records.id) > 0 OR instr(o.inverse, records.id) > 0))"
 )
+_FADING = ", ".join(f"'{kind}'" for kind, row in RECORD_TYPES.items() if row.fades)
 # SQL condition for notes that only the assistant stated, and that nobody used or repeated.
 _UNCONFIRMED = (
     f"{ACTIVE_CURRENT} AND pinned = 0 AND sightings < 2 AND NOT EXISTS (SELECT 1 "
     "FROM injections AS i WHERE i.memory = 'record:' || records.id AND i.channel = 'pull') "
-    "AND trust = 'assistant' AND type IN ('decision', 'note', 'question') "
+    f"AND trust = 'assistant' AND type IN ({_FADING}) "
     "AND json_extract(body, '$.evidence.noted') IS NOT NULL "
     "AND json_extract(body, '$.evidence.agreed') IS NULL AND created_at < ?"
 )
