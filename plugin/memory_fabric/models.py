@@ -20,7 +20,7 @@ class RecordType(NamedTuple):
     may_bind: bool = False  # such a record may stop tool calls that match its `When:` condition
     may_contradict: bool = True  # such a record says what holds, which another one may deny
     fades: bool = False  # an old note of this type is a candidate again, if nobody confirmed it
-    stale_days: int | None = 90  # after this time a record should be reviewed (BR-10)
+    stale_days: int = 90  # after this time a record should be reviewed (BR-10)
     intents: tuple[str, ...] = ()  # the intents of questions for which it ranks higher
 
 

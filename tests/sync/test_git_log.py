@@ -277,6 +277,30 @@ def test_a_file_of_the_log_is_continued_in_another_once_it_is_full(
     assert sizes == [2 * size, 2 * size]
 
 
+def test_a_compaction_drops_replaced_lines_of_recent_files_and_copies_none_of_them(
+    open_log: OpenLog, repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(git_log, "OLD_FILES", 1)
+    desk = open_log("desk")
+    desk.state()
+    old, first, kept = operation("old"), operation("first"), operation("kept")
+    desk.push([old, first, kept])
+    desk.push([operation("second", key=first.key, base=[first.op_id])])
+    [today] = repository.files()
+    line = repository.git("show", f"{BRANCH}:{today}").partition("\n")[0]
+    repository.write("ops/desk/2025-01-01.000.jsonl", line + "\n")
+    desk.state()
+
+    assert desk.compact() == 1
+
+    merged = "ops/desk/until-2025-01-01.000.jsonl"
+    shown = {path: repository.git("show", f"{BRANCH}:{path}") for path in repository.files()}
+    assert {path: len(text.split("\n")) for path, text in shown.items()} == {today: 3, merged: 1}
+    laptop = open_log("laptop")
+    laptop.state()
+    assert set(texts(laptop.pull(START, 9)[0])) == {"old", "kept", "second"}
+
+
 def test_a_project_has_the_name_of_its_remote_or_else_of_its_folder(tmp_path: Path) -> None:
     plain, cloned = tmp_path / "plain", tmp_path / "cloned"
     git_folder(plain)

@@ -178,13 +178,13 @@ class GitLog:
 
         def changed(lines: Lines) -> dict[str, bytes]:
             nonlocal dropped
-            files = dict.fromkeys(old, b"")
             kept = self._without(lines, lines.erased | lines.replaced, all_of=old)
-            dropped = sum(len(lines.ids[path]) for path in old) - sum(
-                content.count(b"\n") for content in kept.values()
-            )
+            were = sum(len(lines.ids[path]) for path in kept)
+            dropped = were - sum(content.count(b"\n") for content in kept.values())
+            merged = b"".join(content for path, content in kept.items() if path in old)
             stem = f"{self._folder}{UNTIL}{max(map(_day, old))}"
-            return _added_to(files, stem, b"".join(kept.values()).splitlines(keepends=True))
+            files = kept | dict.fromkeys(old, b"")
+            return _added_to(files, stem, merged.splitlines(keepends=True))
 
         self._rewrite(changed)
         return dropped
