@@ -7,7 +7,7 @@ _get_code = SourceFileLoader.get_code
 
 
 def _code_of(loader, name):  # type: ignore[no-untyped-def]
-    """Load a module's code; if its compiled file is truncated (full disk), recompile the module."""
+    """Load a module's code; if its `.pyc` is truncated (full disk), delete and recompile it."""
     try:
         return _get_code(loader, name)
     except (EOFError, TypeError, ValueError):

@@ -14,7 +14,8 @@ SIGNS = (
     ("QWEN_PROJECT_DIR", "qwen"), ("GEMINI_PROJECT_DIR", "gemini"),
     ("FACTORY_PROJECT_DIR", "factory"), ("CODEBUDDY_PROJECT_DIR", "codebuddy"),
 )  # fmt: skip
-# Claude Code sets this for its hooks. SIGNS are then ignored: another client's shell set them.
+# Claude Code sets this for its hooks. If it is set, SIGNS are ignored: they can then only come from
+# another client, in whose shell Claude Code was started.
 OWN_SIGN = "CLAUDE_CODE_ENTRYPOINT"
 # Pairs of fields that occur together only in one client's events, with that client's key.
 FIELDS = (("turn_id", "model", "codex"), ("cursor_version", "conversation_id", "cursor"))
@@ -40,7 +41,7 @@ class Client(NamedTuple):
     unheard: frozenset[str] = frozenset()  # events whose replies cannot add to the model's context
     # The environment variable with the session's start folder; if '', the event's `cwd` is used.
     project_variable: str = "CLAUDE_PROJECT_DIR"
-    mark: Mapping[str, str] = {}  # {"client": key}, stored in records' evidence and session data
+    mark: Mapping[str, str] = {}  # {"client": key} for records' evidence and session data, or {}
     # Instruction files that the client shows to its model: paths in the project's root or, with
     # `~`, in the user's home; `*` matches any name.
     instructions: tuple[str, ...] = (
@@ -54,8 +55,9 @@ CLAUDE_CODE = Client()
 
 
 def key_of(environ: Mapping[str, str], raw: Mapping[str, Any]) -> str:
-    """Return the client's key, such as "codex". Without VARIABLE, infer it from the event's fields,
-    the transcript's name or the environment. If nothing matches, the client is Claude Code.
+    """Return the key of the client that sent the event `raw`, such as "codex". The environment
+    variable VARIABLE states it. Without it, infer the key from the event's fields, the transcript's
+    name or other variables (SIGNS), in this order; if nothing matches, it is Claude Code's.
     """
     if stated := environ.get(VARIABLE):
         return stated

@@ -68,7 +68,7 @@ class Settings(NamedTuple):
     notices: str = "all"
     weekly: bool = True  # show a summary at a session's start, at most once in seven days
     share_words: bool = False  # records shared with others include quotations of the user
-    notes: str = "auto"  # ask the assistant for notes; "auto": if a person reads its answers
+    notes: str = "auto"  # "auto" asks the assistant for notes only if a person reads the answers
     entrypoint: str = ""  # how the client was started, such as "cli" or "sdk-py"
     semantic: bool = True
     # The name of the set variable that disables MEMORY.md in Claude Code, or ''.
@@ -84,20 +84,20 @@ class Settings(NamedTuple):
     forward_key: str = ""
     serve_rate: int = 2000
     serve_backlog: int = 250_000
-    # If a folder's git remote or `.git` file names a known project, "ask" the user, or "trust" the
-    # claim and link the folder. Only home's config.toml sets this: a repository can set variables.
+    # If a folder's git remote or `.git` file names a known project, "ask" asks the user, and
+    # "trust" links the folder. Set only in home's config.toml: a repository can set variables.
     claims: str = "ask"
     trusted_roots: tuple[str, ...] = ()
     token_price: float = 0.0  # dollars per million tokens of context; 0 if not set
     muted: bool = False  # the variable MEMORY_FABRIC switches memory off
-    closed: str = ""  # why memory is off: config.toml may isolate domains, but is invalid
+    closed: str = ""  # config.toml's error, if memory is off because the file might isolate domains
     complaints: tuple[str, ...] = ()
     client: Client = CLAUDE_CODE
     foreign: bool = False  # started in another client's shell, so a program may write the prompts
 
 
 def environment() -> Mapping[str, str]:
-    """Return the environment that `answering` has set for this thread, or else the process's."""
+    """Return the environment of this thread's current `answering` block, or else `os.environ`."""
     own_environ: Mapping[str, str] | None = getattr(_of_thread, "environ", None)
     return os.environ if own_environ is None else own_environ
 
@@ -153,7 +153,7 @@ def in_client(environ: Mapping[str, str]) -> bool:
 
 
 def in_shell_of_another(environ: Mapping[str, str], key: str) -> bool:
-    """Return True if an event's client, given by its `key`, runs in another client's shell."""
+    """Return True if variables show that the client `key` was started in another client's shell."""
     if key != CLAUDE_CODE.key and in_client(environ):
         return True
     return any(environ.get(sign) and key not in keys.split() for sign, keys in SHELL_SIGNS)
@@ -232,7 +232,9 @@ def read_settings(environ: Mapping[str, str], file: Mapping[str, Any]) -> Settin
 
 
 def with_changes(settings: Settings, file: Mapping[str, Any], closed: str = "") -> Settings:
-    """Return a running process's settings with switches and domains from `file`, and `closed`."""
+    """Return `settings` with the switches and domains of `file`, the present config.toml, and with
+    `closed`, the reason why this file switches memory off, or ''.
+    """
     read = _Reading({}, file, [])  # these complaints are discarded
     return settings._replace(
         reads=read.flag("read") and not settings.muted,
@@ -255,7 +257,7 @@ class _Reading:
         return table if isinstance(table, dict) else {}
 
     def flag(self, name: str, *, otherwise: bool = False) -> bool:
-        """Return the value of a switch: True if it is not set, `otherwise` if it is invalid."""
+        """Return a switch's value, by default True. An invalid value counts as `otherwise`."""
         value = self.file.get(name, True)
         if isinstance(value, bool):
             return value
@@ -287,7 +289,9 @@ class _Reading:
         return default
 
     def limited(self, place: str, default: float, low: int, most: int, expected: str = "") -> float:
-        """Return the number at `<table>.<key>`, of the type of `default`; if invalid, `default`."""
+        """Return the number at `place` (`<table>.<key>`), as `default`'s type; `default` if not
+        set. If it is no number from `low` to `most`, complain with `expected` and return `default`.
+        """
         table, _, key = place.partition(".")
         value = self.table(table).get(key, default)
         if type(value) in (int, type(default)) and low <= value <= most:
@@ -305,9 +309,9 @@ def captures(settings: Settings) -> bool:
 
 
 def trust_for(settings: Settings, stated: str) -> str:
-    """Return the trust for a captured text: '' if capture is off. It is "assistant" if a program
-    may have written the text: in another client's shell, or in an unattended session unless
-    `capture_unattended` is "full". Otherwise it is `stated`, the trust that the caller suggests.
+    """Return the trust for a captured text, or '' if capture is off. The caller suggests the trust
+    `stated`. It becomes "assistant" if a program may have written the text, that is, in another
+    client's shell, or in an unattended session if `capture_unattended` is not "full".
     """
     if not captures(settings):
         return ""
@@ -316,8 +320,8 @@ def trust_for(settings: Settings, stated: str) -> str:
 
 
 def is_checked(settings: Settings) -> bool:
-    """Return True if a note that quotes the user can get the trust "user" in this session. In an
-    SDK session, `capture_unattended` must be "full".
+    """Return True if a note that quotes the user can get the trust "user" in this session. If an
+    SDK program runs the session, this also requires that `capture_unattended` is "full".
     """
     if trust_for(settings, "user") != "user":
         return False
@@ -335,7 +339,6 @@ def _notes(read: _Reading) -> str:
 
 
 def _domain(environ: Mapping[str, str], domains: DomainConfig, complaints: list[str]) -> str:
-    """Return MEMORY_FABRIC_DOMAIN or ''. Complain if config.toml lacks it, but isolates others."""
     stated = environ.get("MEMORY_FABRIC_DOMAIN", "")
     name = domain_name(stated)
     if stated and not name:
@@ -348,7 +351,7 @@ def _domain(environ: Mapping[str, str], domains: DomainConfig, complaints: list[
 
 
 def _roots(read: _Reading) -> tuple[str, ...]:
-    """Return the folders (absolute or `~/…`) below which clones join known projects unasked."""
+    """Return folders (absolute or `~/…`) where clones join known projects without a question."""
     stated = read.table("projects").get("roots", [])
     listed = stated if isinstance(stated, list) else [stated]
     fit = [p for p in listed if isinstance(p, str) and (os.path.isabs(p) or p[:2] in ("~", "~/"))]

@@ -1,6 +1,6 @@
-"""The deadline of an event, and the time left until then. A thread answers one event at a time, and
-`current()` returns this event's deadline; a server's commands and tools have no deadline. Long work
-checks the deadline between its steps, and does not wait for other processes beyond it.
+"""The deadline of a hook event, and the time left until then. A thread answers one event at a time,
+and `current()` returns the deadline of this event. A server's commands and tools have no deadline.
+Long work checks the deadline between its steps, and waits for other processes only until then.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ NEVER_S = float("inf")
 
 
 class Deadline:
-    """The deadline of an event. It passes after `wall_s` seconds, or after `work_s` seconds of the
-    thread's CPU time, which does not depend on the machine's load. `lock_s` limits the total wait
-    for database locks, and separately the total wait for file locks. `hurried` means that a person
-    is waiting, so no maintenance is done. `postponed` lists the work left for a later event.
-    `is_revoked` returns True once the hook answers the event itself, instead of the server.
+    """The deadline of an event. It passes after `wall_s` seconds, or earlier if the thread has used
+    `work_s` seconds of CPU time, which does not depend on the machine's load. `lock_s` limits the
+    total wait for database locks, and separately the total wait for file locks. `hurried` means
+    that a person is waiting, so no maintenance is done. `postponed` lists the work left for a later
+    event. A hook can pass its event to a server. If the hook later takes the event back to answer
+    it itself, the function `is_revoked` returns True.
     """
 
     is_revoked: Callable[[], bool] | None = None
@@ -54,7 +55,9 @@ class Deadline:
             raise EventRevoked
 
     def wait_s(self, most_s: float, *, for_file: bool = False) -> float:
-        """Return how many seconds to wait for a database lock or file lock, at most `most_s`."""
+        """Return the seconds to wait for a database lock or, if `for_file`, a file lock: at most
+        `most_s`, what is left of the limit for these locks, and the time before the deadline.
+        """
         lock_s = self.file_lock_s if for_file else self.lock_s
         return max(0.0, min(most_s, lock_s, self.ends_s - time.monotonic()))
 
@@ -64,7 +67,7 @@ class Deadline:
             self.postponed.append(what)
 
     def part(self, share: float) -> _Part:
-        """Return a context manager that limits its block to this share of the remaining time."""
+        """Return a context manager whose block may use the fraction `share` of the time left."""
         return _Part(self, share)
 
 
@@ -116,8 +119,8 @@ _NONE = Deadline()
 class time_limit:
     """A context manager that calls `on_timeout` if its block runs for more than `after_s` seconds.
     If `on_timeout` raises an error, the block ends with this error, even if SQLite raises its own
-    error for the interrupted query. Instead of raising, `on_timeout` may restart the timer
-    (`call_again`). The limit needs a signal, so it works only in the main thread on a POSIX system.
+    error for the interrupted query. Instead, `on_timeout` may restart the timer (`call_again`) or
+    just return. The limit needs a signal, so it works only in the main thread on a POSIX system.
     """
 
     def __init__(self, after_s: float, on_timeout: Callable[[], None]) -> None:
@@ -160,8 +163,8 @@ def call_again(after_s: float) -> None:
 
 def process_age_s(process: int | str = "self") -> float:
     """Return the seconds since a process, by default this one, was started; 0 if it has ended.
-    Without /proc (macOS, Windows), return this process's CPU time instead: its age would require
-    the module ctypes, whose import takes longer than the time to be measured.
+    Without /proc (macOS, Windows), return this process's CPU time, or 0 for another process: the
+    age would require the module ctypes, whose import takes longer than the time to be measured.
     """
     try:
         with open(f"/proc/{process}/stat", "rb") as file:

@@ -10,7 +10,7 @@ DOMAIN_KEYS = ("domain", "expert_domain")  # either key sets an agent's domain
 
 
 class DomainConfig(NamedTuple):
-    """The domains of agent types and folders; an isolated domain sees only its own memories."""
+    """Domains of agent types and folders. In an isolated domain, only its own memories are seen."""
 
     agents: Mapping[str, str] = {}
     paths: Mapping[str, str] = {}
@@ -63,7 +63,6 @@ def _put(domains: dict[str, str], key: str, domain: str, place: str, complaints:
 def _tables(
     file: Payload, name: str, known: tuple[str, ...], complaints: list[str]
 ) -> list[tuple[str, Payload]]:
-    """Return the subtables of `file[name]` by name; complain about their keys not in `known`."""
     tables: list[tuple[str, Payload]] = []
     stated = file.get(name, {})
     if not isinstance(stated, dict):
@@ -81,7 +80,6 @@ def _tables(
 
 
 def _texts(table: Payload, key: str, place: str, complaints: list[str]) -> tuple[str, ...]:
-    """Return the valid texts of the list `table[key]`; add a complaint if anything is invalid."""
     value = table.get(key, [])
     stated = value if isinstance(value, list) else [value]
     usable = tuple(item for item in stated if isinstance(item, str) and item)

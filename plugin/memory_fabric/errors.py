@@ -1,16 +1,4 @@
-"""Errors of this package, each with the data that its message needs.
-
-FabricError
-├── BadInput            the input cannot be used; `field` names the part that is wrong
-├── NotFound            an object that was requested by name does not exist
-├── StoreUnavailable    a database cannot be opened or written now (writes may be queued)
-│   ├── StoreCorrupt    the file is not a readable database
-│   ├── StoreNewer      a newer release has migrated the database
-│   ├── StoreReadOnly   the folder of the database is not writable
-│   └── StoreRefuses    the database is intact, but rejects this content
-├── CannotListen        the server cannot listen on an address of this machine
-└── DeadlinePassed      the deadline of the event has passed
-"""
+"""Errors of this package, each with the data that its message needs."""
 
 from __future__ import annotations
 
@@ -44,7 +32,7 @@ class NotFound(FabricError):
 
 
 class StoreUnavailable(FabricError):
-    """A database cannot be opened or written now; `path` is the path of its file."""
+    """A database cannot be opened or written now (writes may be queued); `path` names its file."""
 
     def __init__(self, path: str, message: str, *, remedy: str = "") -> None:
         super().__init__(message, remedy=remedy)
@@ -76,4 +64,4 @@ class EventRevoked(BaseException):
 
 
 class DeadlinePassed(FabricError):
-    """The deadline of the event has passed; the hook then prints nothing."""
+    """The deadline of the event has passed, so the work on it must stop."""

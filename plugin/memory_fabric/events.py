@@ -27,9 +27,10 @@ MACHINE_TAGS = (
     "cowritten-artifact-html", "fork-boilerplate", "queued-notification",
 )  # fmt: skip
 MACHINE_OPENINGS = ("another claude session sent a message",)
-# Values of `source` for prompts by a person or a program acting for one; others are automatic.
+# Values of the field `source` in the event of a prompt that a person, or a program acting for a
+# person, sent. Any other value means that the prompt is automatic.
 TYPED_SOURCES = ("", "user", "sdk")
-# Origins of an automatic prompt: a scheduled task, or a command that the assistant was running.
+# Possible senders of an automatic prompt: a scheduled task, or a command that is still running.
 SCHEDULED, RUNNING = "scheduled", "running"
 
 
@@ -102,7 +103,7 @@ def tool_input(event: Event) -> Mapping[str, Any]:
 
 
 def answers_in(result: object) -> tuple[list[str], list[str]]:
-    """Return the user's answers in a result of AskUserQuestion: chosen labels and typed texts."""
+    """Return the chosen labels and the typed texts in the result of an AskUserQuestion call."""
     table = result if isinstance(result, dict) else {}
     options = [_objects(question, "options") for question in _objects(table, "questions")]
     texts = {one_line(_text(option, "label")) for some in options for option in some}
@@ -111,7 +112,7 @@ def answers_in(result: object) -> tuple[list[str], list[str]]:
     typed: list[str] = []
     answers = table.get("answers")
     for answer in answers.values() if isinstance(answers, dict) else ():
-        text_left = f", {one_line(str(answer))}, "  # labels are joined by commas: enclose each
+        text_left = f", {one_line(str(answer))}, "  # joined by commas: match whole labels only
         for label in labels:
             if label and f", {label}, " in text_left:
                 text_left = text_left.replace(f", {label}, ", ", ")
@@ -122,7 +123,7 @@ def answers_in(result: object) -> tuple[list[str], list[str]]:
 
 
 def scheduled_prompts(event: Event) -> list[str]:
-    """Return the prompts that the assistant has scheduled in this session, from its Stop event."""
+    """Return the prompts that the assistant has scheduled in this session, given a Stop event."""
     return [_text(schedule, "prompt") for schedule in _objects(event.raw, "session_crons")]
 
 

@@ -1,7 +1,8 @@
 """Locks on open files, acquired without waiting and released when the file is closed. POSIX systems
-use `flock`. Windows locks bytes, which other processes then cannot read: an exclusive lock covers
-the first BYTES bytes, a shared lock one byte among them, but never the first. The package filelock
-also uses `flock`, or locks the first byte, so its locks and our exclusive ones exclude each other.
+use `flock`. Windows locks bytes, which other processes then cannot read. There, an exclusive lock
+covers the first BYTES bytes. A shared lock covers one of these bytes, but never the first, so that
+several shared locks fit beside each other. The package filelock also uses `flock`, or locks the
+first byte, so its locks and our exclusive ones exclude each other.
 """
 
 from __future__ import annotations
@@ -9,11 +10,11 @@ from __future__ import annotations
 import os
 from typing import Any
 
-BYTES = 64  # length of an exclusive lock on Windows; 63 shared locks can take one byte each
+BYTES = 64  # length of an exclusive lock on Windows; allows 63 shared locks, of one byte each
 
 
 def take(handle: int, *, shared: bool = False) -> bool:
-    """Acquire a lock; return False if another process holds it. Raises OSError if locking fails."""
+    """Lock a file descriptor. Return False if another process's lock forbids it. Raises OSError."""
     try:
         _take(handle, shared)
     except (BlockingIOError, PermissionError):  # another process holds the lock

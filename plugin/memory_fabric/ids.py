@@ -22,7 +22,7 @@ def id_for(name: str) -> str:
         import hashlib  # imported late: loads OpenSSL, which few hooks need
 
         digits = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:32]
-    # If `name` is an id, reversed digits give the new id another short form (its last digits).
+    # Reverse the digits: if `name` is an id, the new id gets another short form (its last digits).
     text = digits[::-1]
     return f"{text[:8]}-{text[8:12]}-8{text[13:16]}-9{text[17:20]}-{text[20:]}"
 

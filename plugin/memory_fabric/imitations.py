@@ -20,7 +20,7 @@ _ALIKE = dict(
 
 
 class Guarded(NamedTuple):
-    """Invisible characters to remove; names (`tags`) and name `starts` of tags to neutralise."""
+    """Invisible characters to remove, and tags to escape, by full name or by the name's start."""
 
     hidden: frozenset[str]
     tags: frozenset[str]

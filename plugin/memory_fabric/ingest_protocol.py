@@ -30,8 +30,8 @@ LEFT_OUT = Ingest("")
 def read_address(
     environ: Mapping[str, str], names: Iterable[tuple[str, str]], complaints: list[str]
 ) -> tuple[str, str]:
-    """Return the receiver's URL and key, from the first pair of variables whose address is set. If
-    none is set, or a value is invalid (see `complaints`), return ('', '').
+    """Return the receiver's URL and key, from the first pair of variables in `names` whose address
+    is set. Return ('', '') if none is set, or if a value is invalid (reported in `complaints`).
     """
     for address, secret in names:
         if not environ.get(address):
@@ -71,7 +71,6 @@ def ingest_address(text: str) -> tuple[str, str]:
 
 
 def _names_host(text: str) -> bool:
-    """Return True if a text is a host name or IP address, with or without a valid port."""
     if text.startswith("["):
         name, closed, port = text[1:].partition("]")
         fits = bool(closed) and bool(name) and all(c in "0123456789abcdefABCDEF:." for c in name)

@@ -10,10 +10,11 @@ Only `sys`, `posix` and `_socket` are imported, because the user waits for each 
     hook: PRINTED or UNHEARD        server: DONE, once all changes are committed
     hook: REVOKED                   after the time limit: uncommitted changes are then discarded
 
-OTHER refuses another version; APART, an event that the hook must answer. UNHEARD means that nobody
-reads the reply. If the connection is closed before GO, both sides know that the event was not
-begun. If the server dies between GO and DONE, the hook answers the event itself, unless a database
-has the event's nonce: the server stores it with the event's last change (`HeldMemory.commit`).
+The head has the hook's version, environment and nonce (a random id of the event). BUSY, OTHER (for
+another version) and APART (the hook's own process must handle this event) refuse the event. UNHEARD
+means that nobody reads the reply. If the connection is closed before GO, both sides know that the
+event was not begun. If the server dies between GO and DONE, the hook answers the event itself,
+unless a database has its nonce, stored with the event's last change (`HeldMemory.commit`).
 """
 
 import _socket
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FOLDER, WAYS, SOCKET, HUNG = b"live", b"ways", b".sock", b".hung"
-# REQUEST or HOLD begins a connection. Then follow one-byte messages of the server and the hook.
+# A hook begins a connection with REQUEST. A second server of the client begins one with HOLD, to
+# learn when the first server ends. Hook and server then send each other messages of one byte.
 REQUEST, HOLD = b"MF1?", b"MF1h"
 ACCEPTED, BUSY, OTHER, APART, DONE = b"A", b"B", b"O", b"D", b"."
 GO, PRINTED, UNHEARD, REVOKED = b"G", b"P", b"U", b"X"
@@ -58,7 +60,7 @@ def answer(root: str) -> "Event | None":
     Otherwise, return the event, or None if stdin cannot be read.
     """
     try:
-        # Store at most one chunk beyond the limit; it suffices to tell that the event is too long.
+        # Store at most one chunk beyond the limit: this shows already that the event is too long.
         chunks = []
         size = drained = 0
         while drained < MAX_DRAINED_BYTES and (chunk := posix.read(0, CHUNK_BYTES)):
@@ -68,7 +70,7 @@ def answer(root: str) -> "Event | None":
                 chunks.append(chunk)
         event = Event(b"".join(chunks), posix.urandom(NONCE_BYTES).hex())
     except OSError:
-        return None  # The dispatcher will get the same error.
+        return None  # the dispatcher reads stdin itself and will get the same error
     if folder := live_folder(posix.environ):
         pairs = [b"%s=%s" % pair for pair in posix.environ.items()]
         head = b"\0".join((identity(root, __version__), event.nonce.encode(), *pairs))
@@ -110,7 +112,7 @@ def client_name(process: int) -> bytes:
 
 
 def note(folder: bytes, way: bytes) -> None:
-    """Log how an event was answered, if the folder of servers exists; errors are ignored."""
+    """Append the letter `way` (how an event was answered) to the file WAYS; errors are ignored."""
     try:
         file = posix.open(folder + b"/" + WAYS, posix.O_WRONLY | posix.O_APPEND | _CREATE, 0o600)
     except OSError:
@@ -166,7 +168,7 @@ def received(connection: "_socket.socket", length: int) -> bytes:
 
 
 def _handed(event: Event, folder: bytes, head: bytes) -> bytes:
-    """Send head and event to the client's server; return WARM if it replied, or a reason letter."""
+    """Send head and event to the client's server; return WARM on a reply, or why not (see WAYS)."""
     way = NO_PLACE
     stated = posix.environ.get(b"CLAUDE_PID", b"")
     # Processes that may be the client, most likely first.
@@ -232,7 +234,7 @@ def _asked(connection: "_socket.socket", event: Event, head: bytes) -> bytes:
 
 
 def _is_loaded(connection: "_socket.socket") -> bool:
-    """Return True if a thread of the server is running or waiting for a processor."""
+    """Return True if the connected server has work: one of its threads runs or waits for a CPU."""
     peer = connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
     threads = b"/proc/%d/task" % int.from_bytes(peer[:4], sys.byteorder)
     try:
@@ -258,7 +260,7 @@ def _mark_hung(folder: bytes, name: bytes) -> None:
         posix.close(posix.open(path, posix.O_WRONLY | _CREATE | posix.O_TRUNC, 0o600))
         posix.utime(path)
     except OSError:
-        return  # not marked, so the next event will wait for this server, too
+        return  # the mark cannot be written, so the next hook will wait for this server, too
 
 
 def _content(path: bytes) -> bytes:

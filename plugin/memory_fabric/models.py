@@ -12,7 +12,7 @@ Progress = Callable[[int, int], object]
 
 
 class RecordType(NamedTuple):
-    """The traits of a record type."""
+    """The properties of a record type: its heading, and how its records are used."""
 
     heading: str  # the type's heading on memory pages
     is_open: bool = False  # records of this type may describe open work
@@ -51,7 +51,7 @@ _SHOWN = {kind: word for word, kind in TYPE_ALIASES.items() if kind != "question
 # All record types except `session`, whose records are summaries written only by hooks.
 STATED_TYPES = tuple(sorted(RECORD_TYPES.keys() - {"session"}))
 _FOLLOWED = frozenset(kind for kind, row in RECORD_TYPES.items() if row.is_followed)
-# In the order of the index `records_open`: SQLite uses it only for queries with the same SQL text.
+# In the order of the index `records_open`, which SQLite uses only for queries with the same list.
 OPEN_TYPES = tuple(sorted((t for t, row in RECORD_TYPES.items() if row.is_open), reverse=True))
 ENTITY_TYPES = frozenset(
     "agent technology pattern decision blocker component antipattern preference project tool "
@@ -64,7 +64,7 @@ TRUST_ORDER = {"foreign": 0, "tool": 1, "assistant": 2, "user": 3}
 SOURCES = frozenset(
     "prompt assistant subagent compaction mcp cli page ingest import journal".split()
 )
-# The source of other people's records; the key in table `meta` of a database with such records.
+# OTHERS: source of other people's records. HAS_OTHERS: key in `meta` of a database that has some.
 OTHERS, HAS_OTHERS = "journal", "others"
 # The origin of a record from a shared log, whose server vouches for the record's author.
 SHARED_LOG = "shared log"
@@ -79,22 +79,22 @@ INSTEAD = "instead: "
 # A reason that begins with one of these is shown without an added "because".
 _LED_IN = (INSTEAD.lower(), "because ", "to ", "so ", "in order ", "due to ", "since ", "for ")
 # Keys of a hit's metadata or, for display only, of a record's evidence. SAID_BEFORE: the ids of
-# newer records that contradict it. CHANGED_FILES: the files that it mentions and that have changed
-# since, each mapped to "changed" or "gone".
+# newer records that contradict this record. CHANGED_FILES: the files that the record mentions and
+# that have changed since, each mapped to "changed" or "gone".
 SAID_BEFORE, CHANGED_FILES = "said_before", "changed_files"
 # Key of a record's evidence: the ids of records that it contradicts but does not supersede.
 CONTRADICTS = "contradicts"
-# Keys of a record's evidence: when a rule applies; additional search words; the user's words.
+# Keys of evidence. WHEN: when a rule applies. ALSO: more search words. QUOTATION: the user's words.
 WHEN, ALSO, QUOTATION = "when", "also", "quotation"
 # Keys of a note's evidence. AGREED: the assistant's proposal and the user's consent. STAGED: the
-# time of the quoted prompt, removed once a transcript shows who sent the prompt.
+# time of the quoted prompt, only until a transcript shows who sent this prompt.
 AGREED, STAGED = "agreed", "staged"
 # Key of a note's evidence: the parts of its condition (`When:`) that the user did not type. Until
 # the user confirms the rule, these parts stop no calls.
 UNSAID = "unsaid"
 RULE_TYPES = tuple(kind for kind, row in RECORD_TYPES.items() if row.may_bind)
-# Keys of a rule's evidence. EFFECT: how the user wants it to treat matching tool calls. LIFTED: its
-# condition (`When:`), moved here while the user has suspended the rule.
+# Keys of a rule's evidence. EFFECT: the user's choice of what happens to matching tool calls.
+# LIFTED: the rule's condition, moved here from WHEN while the user has suspended the rule.
 EFFECT, LIFTED = "effect", "lifted"
 # Keys of a record's evidence. RELEASED: its quotation may be shared. FOR_TEAM: an owner of the team
 # wants all members asked before calls that match the rule; the server must confirm the ownership.
@@ -119,7 +119,7 @@ STORED_FROM, CANDIDATE_FROM, PROMOTED_FROM, GENERALIZABLE_FROM = 0.5, 0.3, 0.7, 
 # A purge replaces a turn's text with this. The row stays, so that the turn is not stored again.
 ERASED = "[erased]"
 _PLAIN, _SQUARE = str.maketrans("“”„", '"""'), str.maketrans("“”„()", '"""[]')
-# A JSON object that may be modified, and one that must not, such as an operation's payload.
+# `Json` objects may be modified; a `Payload`, such as that of an operation, must not be.
 Json = dict[str, Any]
 Payload = Mapping[str, Any]
 
@@ -208,7 +208,7 @@ def users_words(record: Record) -> str:
 
 
 def worded(record: Record, max_chars: int = 0, *, why: bool = False) -> str:
-    """Return a record's text. If it quotes the user, the quotation comes first and is never cut."""
+    """Return a record's text, with its reason if `why`. The user's words come first, never cut."""
     if words := users_words(record):
         return words_first(words, record.what, record.why if why else "", max_chars)
     agreed = record.evidence.get(AGREED)
@@ -223,7 +223,7 @@ def shown(record: Record) -> str:
 
 
 def words_first(words: str, caption: str, why: str = "", max_chars: int = 0) -> str:
-    """Return the user's full words and what fits of `caption` and `why` in `max_chars` (0: all)."""
+    """Return the user's full words, then what of `caption` and `why` fits `max_chars` (0: all)."""
     parts_shown = [caption] if same_form(caption) != same_form(words) else []
     if why and not covers(f"{words} {caption}", why):
         parts_shown.insert(0, f"{caption} — {as_reason(why)}")
@@ -238,7 +238,7 @@ def words_first(words: str, caption: str, why: str = "", max_chars: int = 0) -> 
             parts.append(part)
     parts_shown += [". ".join(parts[:end]) for end in range(len(parts) - 1, 0, -1)]
     for text in parts_shown:
-        # A `)` without a `(` could imitate a quotation's end: replace such a text's brackets by [].
+        # An unmatched `)` in a text could seem to end the quotation: turn its brackets into [].
         depths = accumulate((sign == "(") - (sign == ")") for sign in text)
         text = text.translate(_PLAIN if min(depths, default=0) >= 0 else _SQUARE)
         line = f"“{words}{NOTED_AS}{text})"
@@ -267,9 +267,9 @@ def contradicted(record: Record) -> tuple[str, ...]:
 
 
 def newer_than(stated: Mapping[str, tuple[str, Sequence[str]]]) -> dict[str, list[str]]:
-    """Map the id of each older statement to the ids of newer ones that contradict it, or that it
-    contradicts. `stated` maps each statement's id to its time and the ids that it contradicts. At
-    equal times, the statement that contradicts is newer; if both do, the first in `stated`.
+    """Map the id of each older statement to the ids of newer ones, if one contradicts the other.
+    `stated` maps each statement's id to its time and the ids that it contradicts. At equal times,
+    the contradicting one is newer; if both contradict each other, the first in `stated`.
     """
     newer: dict[str, list[str]] = {}
     for id_, (at, other_ids) in stated.items():
@@ -309,7 +309,7 @@ def as_reason(why: str) -> str:
 
 
 def verdict(record: Record) -> str:
-    """Return "failed" (also antipatterns), "worked" (also types to follow, e.g. rules), or ''."""
+    """Return "failed" for a failure or antipattern, "worked" for a success, rule etc., else ''."""
     if record.outcome == "failed" or record.type == "antipattern":
         return "failed"
     return "worked" if record.outcome == "success" or record.type in _FOLLOWED else ""
@@ -321,7 +321,7 @@ def lacks_lesson(record: Record) -> bool:
 
 
 def contradict(a: Record, b: Record) -> bool:
-    """Return True if one of two records describes a failure and the other a success."""
+    """Return True if, of two records on one subject, one says "failed" and the other "worked"."""
     return {verdict(a), verdict(b)} == {"failed", "worked"}
 
 
@@ -424,25 +424,25 @@ class Project(NamedTuple):
     # The local tier's folder: `<main worktree>/.claude/memory` or, if unsuitable, one in the home.
     local: str
     keys: tuple[str, ...]
-    # The ids of projects to which this folder claims to belong without proof, or which own some of
-    # its keys; the user must resolve this conflict.
+    # The ids of other projects that this folder claims without proof, or that own some of its keys.
+    # The user must resolve this conflict.
     others: tuple[str, ...] = ()
 
 
 class Registry(NamedTuple):
     """The registry in the home, which maps each key to the id of its project."""
 
-    keys: Mapping[str, str]  # if `state` is not SOUND, rebuilt from copies in `project.json` files
-    settled: tuple[str, ...] = ()  # keys with priority: the user's choices, and those in `asked`
-    undo: Mapping[str, Any] = {}  # by folder key: undoes its last link to, or split from, a project
-    # Keys in `settled` of folders that claim another project and stay apart until the user decides.
+    keys: Mapping[str, str]  # the project's id by key; if not SOUND, rebuilt from `project.json`s
+    settled: tuple[str, ...] = ()  # keys that decide before others: user's choices, and `asked`
+    undo: Mapping[str, Any] = {}  # by folder key: how to undo its last link or split of projects
+    # Keys in `settled` of folders that claim a project, but are separate until the user decides.
     asked: tuple[str, ...] = ()
     state: str = SOUND  # SOUND, LOST or DAMAGED
 
 
 class Trust(NamedTuple):
-    """The folders that join a known project unasked if they state its git remote or if their `.git`
-    file points to its repository: by config.toml, all (`everywhere`) or those below `roots`.
+    """The folders that config.toml lets join a known project unasked: all (`everywhere`) or those
+    below `roots`. They must state its git remote, or have a `.git` file pointing to its repository.
     """
 
     everywhere: bool = False
@@ -450,14 +450,14 @@ class Trust(NamedTuple):
 
 
 class Identity(NamedTuple):
-    """A folder's keys in the registry of projects, its main worktree's root, and a name to show."""
+    """A folder as the project registry lists it: keys, root of the main worktree, shown name."""
 
     own: tuple[str, ...]  # keys that certainly mean this folder, best key first
     root: str
     name: str
     # Keys that other folders may state, too (git remote); used only if no other project has them.
     claims: tuple[str, ...] = ()
-    pointer: str = ""  # key of a repository that `.git` names without proof; not in `keys`
+    pointer: str = ""  # key of the repository to which `.git` points, unproven; not in `keys`
     also: tuple[str, ...] = ()  # keys that the folder may have had before `.git` was added or lost
     # The path of a linked worktree, for finding the project after the worktree is removed.
     place: str = ""

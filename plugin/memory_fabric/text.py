@@ -56,7 +56,7 @@ LETTERED = frozenset(
 _AROUND = "\"'`“”‘’()[]{}<>,;:.!?*"
 # Final punctuation that does not change a sentence's meaning, unlike a question mark.
 _ENDINGS = ".!…。！"
-# A covers B if A has at least COVERED_SHARE of B's content words; B needs COVERED_WORDS or more.
+# For `covers`: the share of content words that `text` must have, and how many `other` must have.
 COVERED_SHARE, COVERED_WORDS = 0.8, 2
 INJECTED_TAGS = ("memory-fabric", "system-reminder")
 GUARDED_TAGS = (*INJECTED_TAGS, "private")
@@ -75,8 +75,8 @@ _SELECTORS = map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)))
 _SUSPECT = HIDDEN.union("\u200c\u200d＜﹤˂ᐸ〈〈⟨❮", _SELECTORS)
 _FENCES = (*GUARDED_TAGS, *sorted(FENCE_TAGS), "antml")
 OPEN_FENCE, CLOSE_FENCE = "<memory-fabric>", "</memory-fabric>"
-# NOTED_AS stands between a quotation and the assistant's sentence. A quotation that the line above
-# has, too, is cut to MAX_AGAIN_CHARS and followed by ABOVE instead, which refers to that line.
+# NOTED_AS stands between a quotation and the assistant's sentence. If the line above has the same
+# quotation, it is cut to MAX_AGAIN_CHARS here, and ABOVE stands in place of NOTED_AS.
 NOTED_AS, ABOVE, MAX_AGAIN_CHARS = "” (noted as: ", "…” above (noted as: ", 40
 
 
@@ -170,14 +170,13 @@ def camel_parts(text: str) -> list[str]:
         if word[1:].islower():
             continue
         kinds = word.translate(_KINDS)
-        # A capital begins a part after a lower-case letter or digit, or before a lower-case letter.
+        # A part begins at the capital `A` of `nodeA` and `v2A`, and at the `K` of `APIKey`.
         if "aA" in kinds or "0A" in kinds or "AAa" in kinds:
             parts += _parts(word, kinds)
     return parts
 
 
 def _parts(word: str, kinds: str) -> list[str]:
-    """Split a CamelCase word into lower-case parts; `kinds` are its characters' kinds (_KINDS)."""
     parts: list[str] = []
     at = 0
     while at < len(word):
@@ -226,7 +225,7 @@ def content_stems(text: str) -> frozenset[str]:
 
 
 def loose_stem(word: str) -> str:
-    """Return an English stem for database keys; unlike `stem`, it turns `node11` into `node1`."""
+    """Return an English stem for database keys. Unlike `stem`, it cuts `node11` to `node1`."""
     if len(word) < 5 or not word.isascii():
         return word[:-1] if len(word) == 4 and word.endswith("s") and word[2] != "s" else word
     for ending in ("ations", "ation", "ingly", "ings", "ing", "edly", "ies", "ed", "es", "ly", "s"):
@@ -239,13 +238,13 @@ def loose_stem(word: str) -> str:
 
 
 def index_words(text: str) -> list[str]:
-    """Return all words, in lower case, by which a text can be found."""
+    """Return all words by which full-text search finds a text: `words` and `index_extra`."""
     return words(text) + camel_parts(text) + cjk_pairs(text)
 
 
 def mask_reader(bits: Mapping[str, int]) -> Callable[[str], int]:
-    """Return a function that ORs the bit masks of all stems in a text. `bits` maps stem to mask."""
-    # Only words that begin like one of the stems need stemming: stems keep the first three letters.
+    """Return a function that ORs the masks of a text's stems. `bits` maps stems to masks."""
+    # A stem keeps a word's first three letters, so only words that begin like a stem are stemmed.
     beginnings = {stem_text[:3] for stem_text in bits}
     of_part: dict[str, int] = {}
     of_text: dict[str, int] = {"": 0}
@@ -263,7 +262,8 @@ def mask_reader(bits: Mapping[str, int]) -> Callable[[str], int]:
             return mask
         mask, small = 0, text.lower()
         if composed(text) is not text or len(small) != len(text):
-            # Read all words: composing accents may join words, or `lower` made two letters of one.
+            # The search below needs `small` to have the same length, and no accents that join two
+            # words when composed. Otherwise, read all words.
             of_text[text] = read(text)
             return of_text[text]
         for beginning in beginnings:
@@ -297,13 +297,13 @@ def same_form(text: str) -> str:
     if parts:
         parts[-1] = parts[-1].rstrip(_ENDINGS)
     for at, word in enumerate(parts):
-        if word.isupper() or not any(map(str.isupper, word[1:])):  # all but names like `nodeA`
+        if word.isupper() or not any(map(str.isupper, word[1:])):  # keep names like `nodeA`
             parts[at] = word.lower()
     return " ".join(parts).rstrip()
 
 
 def covers(text: str, other: str) -> bool:
-    """Return True if `text` contains `other` literally, or nearly all of its content words."""
+    """Return True if `text` contains `other`, or COVERED_SHARE of the content words of `other`."""
     if other.lower() in text.lower():
         return True
     own = content_stems(other)
@@ -421,7 +421,7 @@ def folded(line: str, before: str) -> str:
 
 
 def unfolded(line: str, before: str) -> str:
-    """Undo `folded`: restore a quotation from the line before; '' if that line has another."""
+    """Undo `folded`: restore a cut quotation from the line before; '' if it is not quoted there."""
     quote, is_folded, caption = line.partition(ABOVE)
     head, _, beginning = quote.partition("“")
     words = _quoting(before)[1]

@@ -1,7 +1,7 @@
 """Detection of changed values: "limit is 3", then "limit is 6". To avoid false reports, the rules
-may miss a change. Two statements must differ only in the value, and their subject must have only
-one value at a time: a number, day, name, kind, place or purpose. Prohibitions must state a numeric
-limit. Paths, commands, tools, environments or people do not conflict if several may apply.
+may miss a change. Two statements must differ only in the value, and the subject must have one value
+at a time: a number, day, name, format, place, or tool for a purpose. Prohibitions must state a
+numeric limit. Paths, commands, tools, environments or people do not conflict if several may apply.
 """
 
 from collections.abc import Collection, Sequence
@@ -127,7 +127,7 @@ def _same(one: Token, other: Token) -> bool:
 
 
 def _value(tokens: Sentence) -> Sentence:
-    """Return the value: the tokens up to "if", "because" etc.; () if there are none or too many."""
+    """Return the value: the tokens before "for", "if" etc.; () if none or too many precede it."""
     if len(tokens) > 1 and tokens[0].key in _CASES:
         return ()
     ends = _ENDS | _CASES
@@ -172,7 +172,7 @@ def _has_one_measure(lead: Sentence, one: Sentence, other: Sentence, behind: Sen
 
 
 def _has_one_name(lead: Sentence, one: Sentence, other: Sentence, behind: Sentence) -> bool:
-    """Return True if two names or words cannot both hold for a subject, such as two owners."""
+    """Return True if `one` and `other`, names or words, exclude each other, such as two owners."""
     keys = [token.key for token in lead]
     are_names = _is_name(one) and _is_name(other)
     if _is_denying((*lead, *behind)) or _has(lead[:1], _ADDING):
@@ -214,7 +214,7 @@ def _head(before: Sequence[str]) -> str:
 
 
 def _differ_in_numbers(a: Sentence, b: Sentence) -> bool:
-    """Return True if two long sentences differ only in numbers that do not belong to names."""
+    """Return True if two long sentences differ only in numbers outside names like "Node 18"."""
     if len(a) != len(b):
         return False
     places = [i for i, pair in enumerate(zip(a, b, strict=True)) if not _same(*pair)]
@@ -264,7 +264,7 @@ def _is_adding(lead: Sentence) -> bool:
 
 
 def _has(tokens: Sequence[Token], beginnings: tuple[str, ...]) -> bool:
-    """Return True if a token is an inflected form of one of these verb stems ("stor": "stored")."""
+    """Return True if a token ("stored") is an inflected form of a stem in `beginnings` ("stor")."""
     endings = _listed("endings") | {""}
     for key in (token.key for token in tokens if token.key.startswith(beginnings)):
         for one in filter(key.startswith, beginnings):

@@ -83,9 +83,9 @@ _SENTENCES = r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])|\n+"
 _SO = r"^(?P<why>.{12,200}?),? so (?=(?:we|let's|i|use|always|never)\b)"
 MAX_ALTERNATIVES = 4
 _ARTICLES = r"^(?:the|a|an|our|having|using|just|de|le|la|el|die|der|das) "
-# Expressions that deny or abandon something. Such clauses yield no relation, or only `replaces` and
-# `chose_over`: a needless entry loses relations, a missing one creates false ones. `_COMPARED` has
-# phrases that are no denials: "use X, not Y" compares, "No, we use X" denies an earlier statement.
+# Denying clauses (`_DENIED`) yield no relation, abandoning ones (`_LEAVING`) only `replaces` and
+# `chose_over`. A needless expression here loses relations; a missing one creates false ones.
+# `_COMPARED` are no denials: "use X, not Y" compares, "No, we use X" denies an earlier statement.
 _COMPARED = (
     r", (?:and |but )?(?:not|nicht|pas|não) (?!to\b|us(?:e|ing)\b)(?:the |a |an )?"
     r"[`\w.+#@/-]+(?: [`\w.+#@/-]+)?(?=\s*$|[,;.!](?:\s|$)| for\b| in\b)|而不是|"
@@ -119,7 +119,9 @@ def without_lead_in(sentence: str) -> str:
 
 
 def parts_of(sentence: str, end: int) -> Parts:
-    """Split a sentence into clause, reason and alternatives. The clause ends after index `end`."""
+    """Split a sentence into clause, reason and rejected alternatives. The clause ends before the
+    reason, or before the first border such as ", but" from the character index `end` on.
+    """
     sentence, why = sentence.rstrip(" .。!"), ""
     border = pattern(_RIGHT).search(sentence, min(max(end, 8), len(sentence)))
     right = border.start() if border else len(sentence)
@@ -169,7 +171,7 @@ def _reason_of(sentence: str, *, is_first: bool) -> str:
 
 
 def _reason_marker(sentence: str, start: int) -> re.Match[str] | None:
-    """Return the first expression that introduces a reason; skip "to" as in "decided to keep"."""
+    """Return the first "because" etc. from `start` on; skip "to" as in "decided to keep"."""
     for match in pattern(_REASON).finditer(sentence, start):
         before = sentence[: match.start()].rstrip(" ,").rpartition(" ")[2].lower()
         if match.group().strip(" ,").lower() != "to" or before not in _TAKES_TO:
@@ -207,7 +209,6 @@ def over_in(clause: str) -> tuple[str, ...]:
 
 
 def _trimmed(text: str) -> str:
-    """Return the text without spaces, punctuation, and unpaired brackets or quotes at its ends."""
     text = text.strip(" \t.,;:。，；—–-")
     if text[:1] in "([" and text.count("(") + text.count("[") > text.count(")") + text.count("]"):
         text = text[1:]
@@ -237,7 +238,7 @@ def clause_around(text: str, start: int, end: int) -> str:
 
 
 def key_of(name: str) -> str:
-    """Return a `name_key` shared by all names of a technology: "postgresql16" for "Postgres 16"."""
+    """Return a key that all names of a technology share: "postgresql16" for "Postgres 16"."""
     bare, _, last = name.rpartition(" ")
     if bare and last[:1].isdigit():
         return key_of(bare) + last

@@ -52,7 +52,7 @@ def telling_line(output: str) -> str:
 
 def pasted_error(text: str) -> str:
     """Return the error line of output pasted into a prompt; '' if no line describes an error."""
-    line = _stated_line(_lines_with_words(text), _TELLING[:-1])  # the last row also matches prose
+    line = _stated_line(_lines_with_words(text), _TELLING[:-1])  # `_TELLING[-1]` matches prose too
     return line if is_specific(line) else ""
 
 

@@ -36,8 +36,8 @@ _PARTIAL = r"\b(?:also|too|except|unless|for now|temporar\w+|until|trial|experim
 MAX_SHOWN, MAX_LINE_CHARS = 3, 240
 # Types of entities that can be a record's subject; not "component", which too many records share.
 SUBJECTS = frozenset(("technology", "pattern", "tool"))
-# Two records have the same subject if they share at least MIN_WORDS words, and MIN_SHARE of the
-# shorter record's words. The UNNAMED limits apply unless both mention known technologies.
+# Records have the same subject if they share at least MIN_WORDS words, and MIN_SHARE of the words
+# of the shorter one. Stricter limits (…_UNNAMED) apply unless both mention known technologies.
 MIN_SHARE, MIN_SHARE_UNNAMED = 0.5, 0.6
 MIN_WORDS, MIN_WORDS_UNNAMED = 2, 3
 ARTICLES = frozenset(("a", "an", "the", "any"))
@@ -64,7 +64,7 @@ class _Subject(NamedTuple):
 
 
 def beside(record: Record, against: Sequence[Record]) -> Record:
-    """Return the record with the ids of `against` also listed as contradicted in its `evidence`."""
+    """Return a copy of `record` whose evidence also lists `against` as contradicted records."""
     ids = dict.fromkeys((*contradicts(record), *(old.id for old in against)))
     evidence = {**record.evidence, CONTRADICTS: list(ids)}
     return record._replace(evidence=evidence) if against else record
@@ -96,7 +96,7 @@ def contradicted(record: Record, known: Sequence[Record]) -> list[Record]:
 
 
 def is_choice_against(record: Record, old: Record) -> bool:
-    """Return True if two records disagree on what to do, so that one may have to be replaced."""
+    """Return True if the records disagree on what to do, so that the new one may replace `old`."""
     return _disagree(_said(record), _said(old))
 
 
@@ -122,7 +122,6 @@ def _said(record: Record) -> _Said:
 
 
 def _content(clause: str) -> frozenset[str]:
-    """Return the stems of a clause's words, except words that only command or forbid."""
     return frozenset(stem(clauses.key_of(word)) for word in words(clause) if word not in _MODALS)
 
 
@@ -133,7 +132,7 @@ def _disagree(a: _Said, b: _Said) -> bool:
         return True
     for one, other in pairs:
         for rejected, taken in product(one.rejects, other.takes):
-            # True if one rejects what the other chose, unless other words show different purposes.
+            # No disagreement if the remaining words (`mine`, `theirs`) show different purposes.
             mine = frozenset().union(*one.takes) - rejected - set(one.first[:1])
             theirs = taken - rejected
             has_purpose = not mine or not theirs or bool(mine & theirs)
@@ -184,7 +183,7 @@ def outcome_of(record: Record) -> str:
 
 
 def _subject(record: Record) -> _Subject:
-    """Return the subject whose success or failure a record reports; empty for a prohibition."""
+    """Return the subject whose outcome a record reports; an empty one if it forbids something."""
     text = clauses.without_reason(record.what)
     rejected = frozenset(map(clauses.key_of, (*record.alternatives, *clauses.over_in(text))))
     followed = verdict(record) == "worked"

@@ -49,7 +49,7 @@ class Form(NamedTuple):
 
 @cache
 def cues() -> dict[str, tuple[Cue, ...]]:
-    """Return the cues by language; cues under `against` reduce the weight of a sentence."""
+    """Return the cues by language; cues under the key `against` lower a sentence's total weight."""
     tables: dict[str, tuple[Cue, ...]] = {}
     for name, rows in filled("cues").items():
         if name != "parts":
@@ -77,7 +77,7 @@ def forms() -> tuple[Form, ...]:
 
 @cache
 def _gate() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the words (ASCII, others) of all forms, and of cues that reach ENOUGH on their own."""
+    """Return (ASCII words, other words) of all forms, and of cues that alone reach ENOUGH."""
     listed = {word for form in forms() for word in form.words}
     for name, of_language in cues().items():
         if name != "against":

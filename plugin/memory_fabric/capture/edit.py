@@ -99,13 +99,13 @@ def _one_of(value: str | None, field: str, allowed: Sequence[str]) -> str | None
 
 
 def editable(memory: Memory, name: str, *, of_others: bool = False) -> Stored:
-    """Return the record with this id. Raises NotFound, and BadInput if the record cannot be edited.
+    """Return the record with the id `name`. Raises NotFound, or BadInput if it cannot be edited.
     With `of_others`, also return another user's record, which can be confirmed, but not edited.
     """
     try:
         stored = Stored(*resolve.record_by_id(memory, name))
     except NotFound:
-        # No record has this id, but perhaps a turn or a change has it, or it is an entity's name.
+        # `name` is no record's id, but may be an entity's name, or the id of a turn or a change.
         if any(resolve.entities_meant(memory, title) for title in resolve.names_of(memory, name)):
             message = f"{name!r} is an entity, which has no wording of its own."
             remedy = f"Use the id of a memory in why {name!r}, or merge and alias for its names."
@@ -142,9 +142,9 @@ def _refused(message: str, remedy: str) -> BadInput:
 def edited(
     memory: Memory, old: Record, edit: Edit, by: Provenance, closing: Sequence[str] = ()
 ) -> Record:
-    """Return the edited record. If its text or reason changes, it gets the trust and source of
-    `by`. Raises BadInput if nothing would change, if a record of scope `global` may name a person,
-    or if another record has the same text, unless its id is in `closing` (records to be replaced).
+    """Return the edited record, with the trust and source of `by` if its text or reason changed.
+    Raises BadInput if nothing would change, if a `global` text may name a person, or if another
+    current record of the same scope and domain has this text (unless its id is in `closing`).
     """
     text = old.what if edit.text is None else edit.text
     why = old.why if edit.why is None else edit.why
@@ -160,7 +160,7 @@ def edited(
     if new.scope != old.scope and memory.project:
         new = new._replace(project=new.project or memory.project.name)
     if (text, why, new.type, new.scope) != (old.what, old.why, old.type, old.scope):
-        # Remove the relation "PROJECT chose X"; `joined_to_project` adds it if that is still right.
+        # Remove the relation "PROJECT chose X"; `joined_to_project` adds it again if it holds.
         name = new.project or (memory.project.name if memory.project else "")
         if chosen := [r for r in new.relations if (r.source, r.type) == (name, "chose")]:
             entities = tuple(e for e in new.entities if (e.name, e.type) != (name, "project"))
@@ -171,7 +171,6 @@ def edited(
     if new == old:
         message = f"{short_id(old.id)} says this already."
         raise BadInput("text", message, remedy="Say what to change.")
-    # No other current record of the same scope and domain may have the same text.
     where = f"key = ? AND scope = ? AND domain = ? AND id <> ? AND {CURRENT}"
     values = (records.key_of(new.what), new.scope, new.domain, new.id)
     for same in memory.find_records(where, values):
@@ -186,7 +185,7 @@ def edited(
 
 
 def _restated(memory: Memory, old: Record, new: Record, by: Provenance) -> Record:
-    """Return the edited record `new` as stated by `by`, with the entities in its new text."""
+    """Return `new` with the entities and relations in its text, and trust and source of `by`."""
     words = same_form(new.what)
     unnamed = [name for name in old.alternatives if same_form(name) not in words]
     _, rejected = reason_and_alternatives(new.what)
@@ -232,8 +231,8 @@ def save(memory: Memory, old: Stored, new: Record, by: Provenance) -> None:
 def change(
     memory: Memory, name: str, wanted: Edit, instead_of: Sequence[str], by: Provenance
 ) -> Changed:
-    """Change the record with this id, and let it replace the records `instead_of`. Raises NotFound,
-    StoreUnavailable, and BadInput like `edited` or if the record would replace itself.
+    """Change the record with the id `name`, and let it replace the records `instead_of`. Raises
+    NotFound, StoreUnavailable, and BadInput like `edited` or if the record would replace itself.
     """
     old = editable(memory, name)
     closing = [editable(memory, stored) for stored in instead_of]
@@ -289,7 +288,7 @@ def _link(old: Record, successor: str, at: str) -> dict[str, Any]:
 
 
 def decision(memory: Memory, name: str, by: Provenance, *, keep: bool) -> Callable[[], Done]:
-    """Return a function that keeps or drops the named candidate. Raises NotFound and BadInput."""
+    """Look up a candidate; return a function that keeps or drops it. Raises NotFound, BadInput."""
     record = candidates.named(memory, name)
 
     def decide() -> Done:
@@ -321,7 +320,7 @@ def keep(memory: Memory, name: str, by: Provenance) -> Done:
 
 
 def replace(memory: Memory, name: str, by: Provenance) -> tuple[Record, tuple[Record, ...]]:
-    """Let a record replace what it contradicts, as the user decided; return (record, replaced)."""
+    """Let a record replace those it contradicts, as the user decided; return (record, replaced)."""
     new = editable(memory, name).record
     ids = models.contradicted(new)
     old = memory.find_records(f"id IN ({marks(ids)}) AND {ACTIVE_CURRENT}", ids)

@@ -1,7 +1,7 @@
 """Extraction of entities and relations from a text (BR-7, BR-11, BR-16). Nothing is guessed: one
 pass over the words finds the names of entities, and a relation is read only from the words between
-two neighbouring names in a sentence. Unknown words such as "checkout" become an entity only if one
-to three of them are the whole subject or object of a verb.
+two neighbouring names in a sentence. An unknown phrase of one to three words, such as "checkout",
+becomes an entity only if it is the whole subject or object of a verb.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ _REPLACE_WORDS = frozenset("replace replaced replacing replaces swap swapped swa
 _SUPPOSED = (
     r"\b(?:if|unless|whether|maybe|perhaps|suppose|in case|wenn|falls|ob|vielleicht)\b[^,]*$"
 )
-# Words before a name that is only being considered, or that other people use.
+# A name after one of these words is not chosen: it is only considered, or used by other people.
 _UNSETTLED = rf"\b(?:{either('extract', 'unsettled')})\b[^,;:]*$"
 # An object ends before these words, but may begin with one of `_ARTICLES`: "use the cache for …".
 _ENDING = (STOPWORDS | FUNCTION_WORDS).union(
@@ -55,11 +55,11 @@ _CHOOSING = rf"\b(?:{either('extract', 'choosing')})\s+"
 _DECIDING = rf"{_CHOOSING}|\b(?:decided|going|recommend\w*)\b"
 # Verbs of changing to a technology, which is their object: "switch to X".
 _MOVING = rf"\b(?:{either('extract', 'moving')})\s+"
-# Other phrases that choose a name, for which `_AT` is a placeholder: "Redis for sessions", "Redis
-# was chosen", and phrases in which the verb follows the name, as in German, Japanese and Korean.
+# `_AROUND`: other phrases that choose a name, with `_AT` in place of the name: "Redis for
+# sessions", "Redis was chosen". In German, Japanese or Korean, the verb may follow the name.
 _AT = "\0"
 _AROUND = either("extract", "around").replace("<NAME>", _AT)
-# Relations, keyed by the words between two names; BACKWARD ones lead from the second to the first.
+# Relations by the words between two names: FORWARD from the first name to the second, or BACKWARD.
 FORWARD, BACKWARD = (
     {words: relation for relation, words in (row.split(" = ") for row in sections("extract")[name])}
     for name in ("forwards", "backwards")
@@ -120,7 +120,7 @@ def extract(
     related = {name for relation in relations for name in (relation.source, relation.target)}
     entities: dict[str, Entity] = {}
     for mention in in_order:
-        # An unknown subject or object may be any phrase, so without a relation it is no entity.
+        # Parts may be any phrase, so only those that occur in a relation become entities.
         if mention not in parts or mention.name in related:
             entities.setdefault(mention.name, Entity(mention.name, mention.type))
     return tuple(entities.values()), relations
@@ -164,7 +164,6 @@ def _relations(text: str, named: list[Mention]) -> Iterator[Relation]:
             continue
         before, last = last, _between(text, left, right, last)
         clause = clause_around(text, left.start, right.end)
-        # The clause may deny the relation or make it conditional.
         is_supposed = is_denied(clause) or pattern(_SUPPOSED).search(_before(text, left))
         if not last or is_supposed or (last.type not in _OF_DEPARTURES and is_left(clause)):
             continue
@@ -211,7 +210,6 @@ def _between(text: str, left: Mention, right: Mention, last: Relation | None) ->
 
 
 def _words_before(text: str, mention: Mention, count: int) -> list[str]:
-    """Return the last `count` lower-case words before a mention in the same sentence."""
     return [word.strip("`*,:\"'(").lower() for word in _before(text, mention).split()][-count:]
 
 

@@ -50,17 +50,16 @@ class Failure(NamedTuple):
     files: tuple[str, ...] = ()  # changed since the failure
     cause: str = ""
     symptom: str = ""  # in the user's words
-    passes: bool = False  # the success of a similar command suggests that this one passes
-    is_over: bool = False  # seems solved: `passes`, or the assistant reports no failure any more
+    passes: bool = False  # a similar command passed, so `command` probably passes too
+    is_over: bool = False  # probably solved: `passes` is True, or the assistant reports no failure
 
 
 def follow(
     steps: Iterable[Step], failing: Sequence[Failure] = (), passed: Sequence[Failure] = ()
 ) -> tuple[list[Failure], list[Failure]]:
-    """Return the failures that these steps solve, and the failures that are open after the steps.
-    `failing` are the failures that were open before the steps, `passed` those solved shortly
-    before. The solved failures begin with `passed`, which get a cause if the assistant states it
-    before the next prompt or failure.
+    """Return (solved, open): the solved failures, and those that are still open after the steps.
+    `failing` were open before. `passed` were solved shortly before, and come first in `solved`. A
+    solved failure gets the cause that the assistant states before the next prompt or new failure.
     """
     open_: list[Failure] = list(failing)
     solved = list(passed)
@@ -119,7 +118,7 @@ def is_same_error(one: str, other: str) -> bool:
 
 
 def symptom_in(asked: str, error: str) -> str:
-    """Return a prompt's sentence on a symptom, preferably one that shares words with the error."""
+    """Return a prompt's sentence on a symptom, preferably with a word of `error`; '' if none."""
     symptom = pattern(phrases("stated_causes", "symptom"))
     symptoms = [sentence for sentence in sentences_in(asked) if symptom.search(sentence)]
     in_error = {word for word in words(error) if len(word) > 3}
@@ -135,7 +134,7 @@ def report_in(asked: str) -> dict[str, Any]:
 
 
 def as_object(failure: Failure) -> dict[str, Any]:
-    """Return a failure as a JSON object, which is stored until the transcript is read further."""
+    """Return a failure as a JSON object, stored until the next part of the transcript is read."""
     return failure._asdict() | {"command": failure.command._asdict()}
 
 

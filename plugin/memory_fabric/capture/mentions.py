@@ -99,7 +99,7 @@ def mentions(text: str, known: Mapping[str, str]) -> list[Mention]:
 def _prose_at(
     words: list[_Word], i: int, known: Mapping[str, str], *, proper: bool
 ) -> tuple[Mention | None, int]:
-    """Return the name that begins at word `i` outside backticks, and how many words to skip."""
+    """Return a name at word `i` outside backticks, or None, and the number of words to skip."""
     name, used = _name_at(words, i, known) or _component_at(words, i) or ("", 0)
     if name:
         return _resolved(name, words[i].start, words[i + used - 1].end, known), used
@@ -128,7 +128,6 @@ def _span_at(
     inside = text[start:end].strip()
     name = known.get(name_key(inside)) or vocabulary.TECHNOLOGIES.get(name_key(inside))
     parts = inside.lower().split()
-    # An unknown text must look like an identifier, a file, an option or a short command.
     is_name = (
         (used <= MAX_SPAN_WORDS and 2 <= len(inside) <= MAX_SPAN_CHARS)
         and not ("://" in inside or "[redacted" in inside or inside.lower() in _LITERALS)
@@ -143,7 +142,7 @@ def _span_at(
 
 
 def _name_at(words: list[_Word], i: int, known: Mapping[str, str]) -> tuple[str, int] | None:
-    """Return the name at word `i` (preferably the longest known name) and its number of words."""
+    """Return (name, number of words) of the longest name at word `i`; None if there is no name."""
     run = _run(words, i)
     for used in range(len(run), 1, -1):
         if all(word.text.lower() in STOPWORDS for word in run[:used]):
@@ -183,7 +182,7 @@ def _run(words: list[_Word], i: int) -> list[_Word]:
 
 
 def _proper_length(words: list[_Word], i: int) -> int:
-    """Return the number of words of the proper name that begins at word `i`, or 0."""
+    """Return how many capitalised words from word `i` on form a proper name; 0 if none do."""
     if not _is_capital(words[i]):
         return 0
     shorts = ("ID", "API", "UI", "DB", "CI")
@@ -280,8 +279,8 @@ def _resolved(name: str, start: int, end: int, known: Mapping[str, str]) -> Ment
 
 
 def aliases_in(text: str, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Map each name to its other names in the text, if any: `K8s` in "Kubernetes (K8s)" or "K8s
-    (Kubernetes)", and a word that the vocabulary maps to the name.
+    """Map names to their other names in the text: `K8s` in "Kubernetes (K8s)" or "K8s
+    (Kubernetes)", or a word that the vocabulary maps to the name. Names without others are omitted.
     """
     canonical = vocabulary.canonical
     spoken = {canonical(word): word for word in words(text) if canonical(word) != word}
@@ -308,7 +307,7 @@ def _is_short(short: str, name: str) -> bool:
 
 
 class KnownNames(Mapping[str, str]):
-    """A mapping from `name_key` to the name of each known entity in a text, loaded on first use."""
+    """The stored names of entities that a text mentions, by `name_key`; loaded on first use."""
 
     def __init__(self, memory: Memory, text: str) -> None:
         self._memory, self._text = memory, text

@@ -1,5 +1,5 @@
-"""Names of people, companies and places: read in memories about the user ("works for Contoso"
-states an employer), and replaced by a neutral word in memories for all projects. In the latter,
+"""Names of people, companies and places. In memories about the user, they become entities ("works
+for Contoso" states an employer). In memories for all projects, neutral words replace them, and
 other unknown capitalised words raise an error: replacing one could turn "Run Zephyr first" into
 nonsense, and keeping it could reveal a customer. A word in backticks counts as a technical term.
 """
@@ -74,7 +74,7 @@ def of_person(text: str, entities: Sequence[Entity]) -> tuple[Entity, ...]:
         if _expression("common").fullmatch(entity.name):
             continue
         key = name_key(entity.name)
-        # The extraction may have guessed this type from capital letters alone.
+        # The type may be guessed from a capital letter; a guess that looks like a name is dropped.
         is_guess = entity.type in ("technology", "component") and not entity_type(entity.name)
         if not is_guess:
             by_key[key] = personal.get(key, entity) if entity.type == "unknown" else entity
@@ -86,7 +86,6 @@ def of_person(text: str, entities: Sequence[Entity]) -> tuple[Entity, ...]:
 
 
 def _expression(name: str) -> re.Pattern[str]:
-    """Return the compiled regular expression in the section `name` of `person.txt`."""
     return pattern(filled("person")[name][0])
 
 
@@ -99,7 +98,7 @@ def _matches(text: str, kind: str) -> Iterator[str]:
 
 
 def for_everybody(record: Record, memory: Memory) -> Record:
-    """Return the record without names of people, companies and places. Raises BadInput."""
+    """Replace people, companies and places in a record. Raises BadInput if a word may be a name."""
     record = anonymised(record, memory)
     unsure: list[str] = []
 
@@ -170,7 +169,7 @@ def without_names(text: str) -> tuple[str, list[str]]:
 
 
 def _run_end(text: str, tokens: Sequence[Token], at: int) -> int:
-    """Return the index after the last token of the capitalised words that begin at token `at`."""
+    """Return the index of the token after the capitalised words from token `at` (`at` if none)."""
     end = at
     while end < len(tokens) and (end == at or not tokens[end].begins):
         word = tokens[end].text
@@ -239,7 +238,7 @@ def _places(words: Sequence[str]) -> list[tuple[int, int, str]]:
 
 
 def _unsure(run: Sequence[Token], named: set[int], after: str, is_english: bool) -> list[str]:
-    """Return the words that may be names but were not recognised; adjacent words are joined."""
+    """Return the words not in `named` (by index) that may be names; adjacent words are joined."""
     words = [_plain(token.text) for token in run]
     if not listed("identifying_names", "terms").isdisjoint((after, *map(str.lower, words))):
         return []  # for example "the Strangler Fig pattern"

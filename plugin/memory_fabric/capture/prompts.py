@@ -26,7 +26,7 @@ _ANSWERING = ("answer", "question", "antwort", "respuesta", "réponse", "respost
 _SAME_FROM = 0.6
 _QUESTION_COSTS = 2.0
 _SHORTEST_CLAUSE = 8
-# Vague words; pronouns; nouns with which a pronoun is clear ("this project"); CJK pronouns.
+# In order: vague words, pronouns, nouns that make a pronoun clear ("this project"), CJK pronouns.
 _VAGUE, _PRONOUNS = listed("stated_forms", "vague"), listed("stated_forms", "pronouns")
 _WITH_NOUN, _DEICTIC = listed("stated_forms", "with a noun"), listed("stated_forms", "deictic")
 _GREETING = (
@@ -69,7 +69,7 @@ def heard(prompt: str) -> Heard | None:
 
 
 def said_again(sentence: str, earlier: Sequence[str]) -> int:
-    """Return how many earlier prompts contain a similar sentence with the same kind of cue."""
+    """Return how many `earlier` prompts have a similar sentence with the same kind of cue."""
     content, kind = _content(sentence), _weighed(sentence.lower())[1]
     if len(content) < 2 or not kind:
         return 0
@@ -176,7 +176,7 @@ def _is_numbered(line: str) -> bool:
 
 
 def _names_something(said: str, at_least: int) -> bool:
-    """Return True if a text has enough content words and is clear without other sentences."""
+    """Return True if a text has `at_least` content words, and no "it" etc. that needs context."""
     if any(word in said for word in _DEICTIC):
         return False
     naming = set(terms(said)) - STOPWORDS - _VAGUE - _PRONOUNS

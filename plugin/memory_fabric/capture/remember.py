@@ -31,11 +31,11 @@ def state(
     at: str = "",
     against: Sequence[Record] | None = None,
 ) -> tuple[Record | None, bool]:
-    """Store a deliberately stated record; return the stored record, and True if it is new. The
-    record is None if it is only a secret, has too low a confidence, or was forgotten. The records
-    `instead_of` are closed if the provenance has enough trust. The records `against`, which the new
-    one contradicts, stay open; by default they are searched for. With `echo`, a repetition is not
-    counted. `at` is the time of the statement if it was made in an old session.
+    """Store a deliberately stated record; return it as stored, and True if it is new. Return None
+    as the record if it is only a secret, has too low a confidence, or was forgotten. Records with
+    ids in `instead_of` are closed if the provenance has enough trust. Records in `against`, which
+    the new one contradicts, stay open; by default they are searched for. With `echo`, a repetition
+    is not counted. `at` is the timestamp of a statement made in an old session.
     """
     if "[redacted: " in record.what:
         from memory_fabric.redaction.redact import says_only_secrets  # imported if needed
@@ -83,7 +83,7 @@ def stated(
 
 
 def keep(memory: Memory, candidate: Record, provenance: Provenance) -> Record | None:
-    """Store a candidate that the user confirmed, with the prompt that stated it as quotation."""
+    """Store a candidate that the user confirmed, quoting its prompt; None if it is not stored."""
     text, type_, why = candidate.what, candidate.type, candidate.why
     statement_read = stated(memory, text, type=type_, why=why, alternatives=candidate.alternatives)
     record = candidate._replace(
@@ -115,7 +115,7 @@ def _learn_aliases(memory: Memory, record: Record, provenance: Provenance) -> No
 
 
 def joined_to_project(record: Record, memory: Memory) -> Record:
-    """Add the relation `project chose X` to a decision for X (BR-11), and return the record."""
+    """Return a decision for X with the relation `project chose X` (BR-11), others unchanged."""
     if record.type != "decision" or memory.project is None or record.scope not in ("team", "local"):
         return record
     rejected = {name_key(a) for a in record.alternatives}

@@ -170,7 +170,7 @@ def _blocks(lines: list[str]) -> Iterator[Sentence]:
             while (
                 text and text[0] > "\u2190" and not (text[0].isalnum() or text[0] in "「『《【（")
             ):
-                text = text[1:].lstrip()  # remove ticks, crosses and arrows
+                text = text[1:].lstrip()  # remove a tick, cross or arrow at the start
             text = one_line(text.replace("**", ""))
             open_lines.clear()
             if text:
@@ -205,7 +205,7 @@ def _bullet_length(bare: str) -> int:
 
 
 def _split(text: str) -> Iterator[str]:
-    """Yield a block's sentences without long quotations, or all if a quotation mark is unpaired."""
+    """Yield a block's sentences, without long quotations unless a quotation mark is unpaired."""
     parts = text.replace("“", '"').replace("”", '"').split('"')
     pieces = [parts[0]] if len(parts) % 2 else ['"'.join(parts)]
     for quoted, after in zip(parts[1::2], parts[2::2], strict=False) if len(parts) % 2 else ():

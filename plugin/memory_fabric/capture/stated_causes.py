@@ -27,7 +27,7 @@ _FIRST_PERSON = r"^(?:i|we|now|all|everything|great|good|perfect|done)\b"
 
 
 def cause_in(said: str, about: str = "") -> str:
-    """Return the sentence with the cause, else one that explains the error `about`, else ''."""
+    """Return the sentence that names the cause, or else explains the error `about`; else ''."""
     sentences = [sentence for sentence in sentences_in(said) if not sentence.endswith(_ASKING)]
     for sentence in sentences:
         introduced = pattern(_FOUND).match(sentence)
@@ -46,7 +46,7 @@ def cause_in(said: str, about: str = "") -> str:
 
 
 def admits_failure(said: str) -> bool | None:
-    """Return whether an answer reports a remaining failure; None if empty or ending with a plan."""
+    """Return True if an answer reports a remaining failure; None if empty or ending in a plan."""
     sentences = list(sentences_in(said))
     if any(_states("still wrong", s) and not _states("taken back", s) for s in sentences):
         return True
@@ -76,7 +76,7 @@ def sentences_in(said: str) -> Iterator[str]:
 
 
 def _statement(sentence: str) -> str:
-    """Return the sentence if it is long and certain enough to state a cause; else ''."""
+    """Return the sentence without full stop; '' if it is too short, too long, unsure or vague."""
     text = sentence.strip().rstrip(".!。")
     least = MIN_CAUSE_CHARS if text.isascii() else MIN_CJK_CHARS
     if not least <= len(text) <= MAX_CAUSE_CHARS or _states("unsure", text):

@@ -13,13 +13,13 @@ from memory_fabric.models import GENERALIZABLE_FROM, RECORD_TYPES, Entity, Recor
 from memory_fabric.patterns import pattern
 from memory_fabric.text import STOPWORDS, name_key
 
-# Confidence by origin: PURPOSE for a deliberate statement, USER_NOTE for a note with the user's
-# words, NOTE for other notes, STATED for a plain statement in a prompt, CANDIDATE for a candidate.
-# A record is active from 0.5, shown in MEMORY.md from 0.7, and may be generalizable from 0.8.
+# Confidence by origin. PURPOSE: stated by a command, tool or file. USER_NOTE: note with the user's
+# words. STATED: plain statement in a prompt. NOTE: other notes. CANDIDATE: not yet confirmed.
+# Records are active from 0.5, shown in MEMORY.md from 0.7, and may hold for all projects from 0.8.
 PURPOSE, USER_NOTE, STATED, NOTE, CANDIDATE = 0.9, 0.85, 0.75, 0.6, 0.4
 # The confidence of records that hooks derive from events: fixes and session summaries.
 BASE = 0.5
-# A reason adds REASON_STEP; the sum stays at least LEAST_DISTANCE below the next confidence.
+# A reason adds REASON_STEP; the sum stays LEAST_DISTANCE or more below the next higher confidence.
 REASON_STEP, LEAST_DISTANCE = 0.05, 0.01
 # The thing that failed precedes the verb: "Offset pagination caused timeouts".
 _FAILED = (
@@ -32,7 +32,7 @@ _FAILED = (
 
 
 def with_reason(of_class: float, has_reason: bool) -> float:
-    """Return an origin's confidence (`of_class`), raised slightly if the record has a reason."""
+    """Return the confidence `of_class` of an origin, raised by up to REASON_STEP for a reason."""
     above = [c for c in (PURPOSE, USER_NOTE, STATED, NOTE) if c > of_class]
     most = min(above) - LEAST_DISTANCE if above else 1.0
     return round(min(of_class + REASON_STEP * has_reason, most), 2)
@@ -67,7 +67,7 @@ def statement(
 
 
 def _with_antipattern(text: str, entities: tuple[Entity, ...]) -> tuple[Entity, ...]:
-    """Make what failed an antipattern, except technologies and agents; add it if new (BR-15)."""
+    """Mark or add what failed as an antipattern (BR-15); a technology or agent keeps its type."""
     match = pattern(_FAILED).match(text)
     spoken = match["name"].lower().split() if match else []
     name = "-".join(word for word in spoken if word not in STOPWORDS)

@@ -24,7 +24,7 @@ class Unread:
         self.places: dict[str, None] = {}
 
     def attempt(self, default: Any, work: Callable[..., T], *given: Any) -> T:
-        """Return `work(*given)`. If it raises one of FAULTS, count it and return `default`."""
+        """Return `work(*given)`; on an error in FAULTS, count the sentence and return `default`."""
         try:
             return work(*given)
         except FAULTS as error:
@@ -39,7 +39,7 @@ class Unread:
         return instead
 
     def report(self, memory: Memory) -> None:
-        """Log how many sentences could not be parsed, and add this to the database's count."""
+        """Log how many sentences could not be parsed; add the number to the database's total."""
         if self.sentences:
             summary = f"{self.sentences} set aside ({', '.join(self.places)})"
             from memory_fabric.store.queries import counts  # imported late: only after a failure

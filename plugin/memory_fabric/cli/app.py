@@ -61,7 +61,7 @@ def listing() -> typer.Typer:
     """Build the application for `--help`, with names and summaries; it imports no command."""
     app = _bare(rendered=False)
     for command in COMMANDS:
-        # The empty function is never called, because `main` runs commands with `build` instead.
+        # The lambda is a placeholder and never called: `main` runs a named command with `build`.
         app.command(command.name, help=command.says)(lambda: None)
     return app
 

@@ -74,9 +74,8 @@ TOLD = "memory"
 
 
 def say(text: str, *styles: str, label: str = "") -> None:
-    """Print a paragraph of at most 80 columns, with a label to its left.
-
-    The paragraph is coloured in a terminal, unless NO_COLOR is set.
+    """Print a paragraph of at most 80 columns, with `label`, if any, to its left. In a terminal, it
+    is shown in `styles` (ANSI codes), unless NO_COLOR is set.
     """
     columns = max(40, min(80, shutil.get_terminal_size((80, 24)).columns))
     has_colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
@@ -126,7 +125,6 @@ class Demo:
             self.sandbox.write(MONDAY, "user", [{**result, "is_error": output == FAILURE}])
         self._answer(MONDAY, ANSWER)
         self._run_hook("SessionEnd", MONDAY, reason="prompt_input_exit")
-        # Wait for the backup, which a detached process makes after a session.
         with closing(Memory.open(self.sandbox.settings())) as memory:
             paths = [database.path for database in memory.databases()]
         give_up = time.monotonic() + BACKUP_WAIT_S
@@ -138,7 +136,7 @@ class Demo:
         self._claim(is_noted, "Both notes are kept, each with a notice for you")
 
     def _tuesday(self) -> str:
-        """Run Tuesday's session, which corrects Monday's decision; return the new id, or ''."""
+        """Run Tuesday's session; return the id of its correction of Monday's decision, or ''."""
         _heading("Tuesday, in a new session, before the first prompt")
         start = self._run_hook("SessionStart", TUESDAY, source="startup")
         settings = self.sandbox.settings()
@@ -171,7 +169,6 @@ class Demo:
         return notice.partition(")")[0].rpartition("(")[2]
 
     def _look_back(self, id_: str) -> None:
-        """Show why a record exists, and undo the last change."""
         _heading(f"$ memory-fabric why {id_}")
         with closing(Memory.open(self.sandbox.settings())) as memory:
             origin = trace.why(memory, id_)

@@ -61,7 +61,9 @@ def plugin_root() -> str:
 
 @contextmanager
 def open_memory(*, repair: bool = False, step: str = "") -> Iterator[Memory]:
-    """Open this folder's memory for a `with` block. Raises BadInput if `step` is invalid."""
+    """Open this folder's memory for a `with` block; `repair` rebuilds a damaged database. Changes
+    get the name `step` for `undo --step`. Raises BadInput if `step` is no valid name.
+    """
     if len(step) > 60 or not all(c.isalnum() or c in "-_." for c in step):
         remedy = "Use letters, digits and hyphens, as in review-1a2b3c4d."
         raise BadInput("--step", f"{step!r} cannot name a step.", remedy=remedy)

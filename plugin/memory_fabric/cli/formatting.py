@@ -29,7 +29,6 @@ def origin_facts(origin: RecordTrace) -> tuple[tuple[str, str], ...]:
     record = origin.record
     superseded = f", superseded by {short_id(record.superseded_by)}" if record.superseded_by else ""
     status = "removed" if origin.deletion else record.status
-    # The program, file and line from which a record was imported.
     program, place = record.evidence.get(IMPORTED), record.evidence.get(PLACE)
     parts = dict.fromkeys(str(part) for part in (program, place) if part and program)
     line = f", line {record.evidence[LINE]}" if parts and record.evidence.get(LINE) else ""

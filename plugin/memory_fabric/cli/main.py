@@ -16,7 +16,7 @@ from memory_fabric.cli import COMPLETING
 from memory_fabric.errors import BadInput, FabricError, NotFound, StoreUnavailable
 
 DONE, FAILED, WRONG_USE, NOTHING_FOUND, INTERRUPTED = 0, 1, 2, 3, 130
-# The error code in JSON output for each exit code; the HTTP server uses the same error codes.
+# Map exit codes to the `code` of errors in JSON output; the HTTP server uses the same codes.
 CODES = {FAILED: "failed", WRONG_USE: "bad_input", NOTHING_FOUND: "not_found"}
 DOCTOR = "Run memory-fabric doctor to find the cause."
 CHECK = "Run memory-fabric check to find the damage."
@@ -105,7 +105,7 @@ def _run(argv: list[str]) -> int:
         completion_init()  # makes app() below print completions
         # Hide errors, which would be printed into the line that the user is typing.
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - until the process ends
-        # The shell's completion script passes the words typed so far in one of two variables.
+        # Depending on the shell, the words typed so far are in one of these two variables.
         line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""
         words = line.split()[1:]
     first = next((word for word in words if not word.startswith("-")), "")

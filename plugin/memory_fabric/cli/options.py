@@ -17,7 +17,7 @@ def flag(spec: str) -> Any:
 def option(spec: str, default: object = "", choices: Collection[str] = (), **more: Any) -> Any:
     """Declare an option with a value; `spec` has name, placeholder and help: `--type T  A type.`
 
-    Default name: that of the parameter. Shells complete `choices`. `more` can set `min` and `max`.
+    The name defaults to the parameter's. Shells complete `choices`. `more` may set `min` and `max`.
     """
     names, metavar, text = _parts(spec)
 
@@ -52,6 +52,6 @@ STEP = option("--step NAME  Make this one step with others of the name, for `und
 
 
 def exclusive(field: str, text: str, *chosen: object, remedy: str = "Use one of them.") -> None:
-    """Raise BadInput with this text if more than one of the options `chosen` is used."""
+    """Raise BadInput (option `field`, message `text`) if more than one of `chosen` is true."""
     if sum(map(bool, chosen)) > 1:
         raise BadInput(field, text, remedy=remedy)

@@ -19,7 +19,7 @@ class Command(NamedTuple):
 
     @property
     def says(self) -> str:
-        """The first line of the function's docstring, read from the source to import nothing."""
+        """The first line of the function's docstring, read from the source without an import."""
         path = os.path.join(os.path.dirname(__file__), *self.module.split(".")) + ".py"
         with open(path, encoding="utf-8") as source:
             text = source.read()

@@ -31,9 +31,9 @@ STREAM = "-"
 PLAIN_WIDTH = 200
 # The number of spaces between columns, and the minimum width of the last column.
 COLUMN_GAP, MIN_LAST_WIDTH = 2, 20
-# If a table has only one row, an optional column with one of these (empty) values is omitted.
+# Values that count as empty: a table of one row omits an optional column with one of them.
 NOTHING_SAID = frozenset(("", "—", "0", "0.00"))
-# Seconds until a progress bar appears; seconds between lines of progress without a terminal.
+# Seconds until a progress bar appears, and, without a terminal, between two lines of progress.
 DELAY_S, LINE_EVERY_S = 0.5, 5.0
 # Seconds after which a command that has printed nothing yet reports what it is doing.
 PATIENCE_S = 2.0
@@ -75,7 +75,7 @@ def block(text: str) -> None:
 
 
 def styled(text: str | Text, style: str = "") -> Text:
-    """Return a str as a Text in this style, without control characters; return a Text unchanged."""
+    """Return a str as Text in `style` and without control characters; a Text stays unchanged."""
     from rich.text import Text
 
     return Text(printable(text), style=style) if isinstance(text, str) else text
@@ -101,7 +101,7 @@ def table(
     cells = [[row[n] for n in chosen] for row in whole]
     out = console()
     if lines and out.is_terminal:
-        # Cut the last cell of each row to the width that the other columns leave free.
+        # Cut last cells to `lines` lines, in the width that the other columns leave free (`room`).
         widths = (
             max([len(columns[n]), *(row[at].cell_len for row in cells)]) + COLUMN_GAP
             for at, n in enumerate(chosen[:-1])
@@ -136,7 +136,7 @@ def rows(lines: Iterable[Row], indent: int = 2) -> None:
 
 
 def facts(*pairs: tuple[str, str]) -> None:
-    """Print (name, value) pairs, one per line; skip pairs with an empty value."""
+    """Print (name, value) pairs in two columns, one per line; skip pairs with an empty value."""
     rows(((styled(name, "dim"), value) for name, value in pairs if value), indent=0)
 
 
@@ -238,7 +238,7 @@ def progress_bar(what: str, *, quiet: bool = False) -> Iterator[Callable[[int, i
 
 @contextmanager
 def patience(what: str) -> Iterator[None]:
-    """In a terminal, print `what` if the block runs longer than PATIENCE_S."""
+    """Print `what` if the `with` block takes more than PATIENCE_S; only in a terminal."""
     told = threading.Event()
 
     def tell() -> None:

@@ -20,7 +20,9 @@ RESULT, FAILURE = "PostToolUse", "PostToolUseFailure"
 
 
 def adapt(event: Event, key: str) -> Event:
-    """Return the event in Claude Code's format; its name is '' (ignored) if the prompt is empty."""
+    """Return the event in Claude Code's format; `key` is the client's key. If an event has an empty
+    prompt, the returned event's name is '', so that the caller ignores it.
+    """
     client = client_of(key)
     raw = dict(event.raw)
     for name, known in client.fields.items():
@@ -42,7 +44,9 @@ def adapt(event: Event, key: str) -> Event:
 
 
 def settings_for(settings: Settings, event: Event, environ: Mapping[str, str]) -> Settings:
-    """Return settings for the event's session; `attended` is False if a program runs the client."""
+    """Return `settings` with the client and session of another client's event. The project folder
+    comes from `environ` or else the event. `attended` is False if a program runs the session.
+    """
     client = event.client
     folder = environ.get(client.project_variable, "") if client.project_variable else ""
     head = head_of(client.transcripts, event.transcript_path)
@@ -72,7 +76,7 @@ def _call(raw: Mapping[str, Any], client: Client) -> dict[str, Any]:
 
 
 def _shell_result(result: object) -> object:
-    """Convert a shell command's result to a dict with `stdout`; Cursor's result is JSON text."""
+    """Convert a shell result to a dict with `stdout`, if possible; Cursor's result is JSON text."""
     if isinstance(result, str) and result.startswith("{"):
         result = files.parsed(result) or {"stdout": result}
     if isinstance(result, str):

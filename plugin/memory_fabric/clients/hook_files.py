@@ -28,7 +28,7 @@ class HookFile(NamedTuple):
     todo: str  # instructions for what the user must do next
     events: tuple[str, ...] = ()  # events supported beyond COMMON_EVENTS (Claude Code's names)
     per_second: int = 1  # 1: timeouts are in seconds; 1000: in milliseconds; 0: left out
-    most_s: Mapping[str, int] = {}  # maximum timeout for each event
+    most_s: Mapping[str, int] = {}  # maximum timeouts of some events, by Claude Code's event name
     flat: bool = False  # Cursor's format: a version number, and no groups of hooks
     has_server: bool = False  # the file also lists the MCP servers
     is_run: bool = False  # True if the hooks were tested with the real client
@@ -105,7 +105,9 @@ def path_of(client: str, environ: Mapping[str, str], user_home: str) -> str:
 
 
 def changes(client: str, home: str, path: str, root: str, *, mcp: bool) -> list[Change]:
-    """Return the changes that add hooks and, if `mcp`, the MCP server. Raises BadInput, OSError."""
+    """Return the changes that add hooks to the client's file `path` and, if `mcp`, the MCP server
+    for Codex or Qwen Code. `root` is the installation's folder. Raises BadInput, OSError.
+    """
     if client == OPENCODE:
         source = files.read_text(os.path.join(os.path.dirname(__file__), "opencode_plugin.js"))
         place = json.dumps(set_up.launcher(root), ensure_ascii=False)[1:-1]
@@ -172,7 +174,9 @@ def hooks(client: str, root: str) -> dict[str, list[Any]]:
 
 
 def command(client: str, root: str, arguments: list[str], system: str = os.name) -> str:
-    """Return the shell command for a client's hook; `system` is a value of `os.name`."""
+    """Return the shell command that runs a client's hook: the launcher in `root`, with `arguments`.
+    `system` is a value of `os.name`, because Windows needs another form of command.
+    """
     if system != "posix":
         words = [*set_up.without_shell(root), "--client", client, *arguments]
         return " ".join(f'"{word}"' if " " in word else word for word in words)
@@ -193,7 +197,7 @@ def _matcher(matcher: str, tools: Mapping[str, list[str]]) -> str:
 
 
 def without_codex_server(home: str, path: str, root: str) -> Change:
-    """Return the change that removes the server from Codex's file. Raises BadInput, OSError."""
+    """Return the change that removes the MCP server from config.toml. Raises BadInput, OSError."""
 
     def take(done: Edited) -> Edited:
         text = done.text

@@ -1,6 +1,5 @@
-"""Add memory-fabric's hooks or MCP server to a client's JSON file, or remove them again.
-
-The rest of the file, including the user's formatting, stays byte for byte the same.
+"""Add memory-fabric's hooks or MCP server to a client's JSON file, or remove them again. The rest
+of the file, including the user's formatting, stays byte for byte the same.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ LAUNCH_FILE = "/hooks/launch.py"
 # Identifies memory-fabric's commands: the paths of all installations contain this text.
 OUR_MARK = "memory-fabric"
 
-# A predicate that returns True if a command is memory-fabric's.
 IsOurs = Callable[[str], bool]
 SPACE = re.compile(r"[ \t\r\n]*")
 DECODER = json.JSONDecoder()
@@ -39,7 +37,7 @@ class Part(NamedTuple):
     opened: int = 0
 
     def member(self, *names: str) -> Part | None:
-        """Return the member at the path `names`; if a name is repeated, the last member with it."""
+        """Return the member at the path `names`, or None. Of repeated names, the last counts."""
         part: Part | None = self
         for name in names:
             part = part and next((p for p in reversed(part.parts) if p.name == name), None)
@@ -74,8 +72,9 @@ class Edited(NamedTuple):
 
 
 def with_member(done: Edited, path: str, names: tuple[str, ...], value: Any) -> Edited:
-    """Add a value at the path `names`, creating missing objects. If the path exists already, the
-    items of a list `value` are appended, and any other `value` is ignored. Raises BadInput.
+    """Add a value to a JSON text under the nested keys `names`; create missing objects. If a value
+    exists there, append the items of a list `value` to it, or ignore any other `value`. Raises
+    BadInput if the text is invalid or a part has the wrong type; `path` is for the error message.
     """
     container = read(done.text, path)
     for depth, name in enumerate(names):
@@ -95,14 +94,14 @@ def with_member(done: Edited, path: str, names: tuple[str, ...], value: Any) -> 
 
 
 def with_hooks(done: Edited, groups: Mapping[str, list[Any]], path: str) -> Edited:
-    """Append memory-fabric's hooks. Raises BadInput if the text is not a settings file."""
+    """Append the hook groups to their events' lists. Raises BadInput if the text is malformed."""
     for event, ours in groups.items():
         done = with_member(done, path, (HOOKS, event), ours)
     return done
 
 
 def without_hooks(done: Edited, ours: IsOurs, path: str) -> Edited:
-    """Remove the hooks whose command passes the test `ours`, then lists and objects left empty."""
+    """Remove the hooks whose command passes the test `ours`, and containers that this empties."""
     while True:
         root = read(done.text, path)
         own = (
@@ -120,7 +119,7 @@ def without_hooks(done: Edited, ours: IsOurs, path: str) -> Edited:
 
 
 def hooks_of(text: str, ours: IsOurs, path: str) -> dict[str, list[Any]]:
-    """Return, by event, the whole hook groups in the text that contain hooks of memory-fabric."""
+    """Return, by event, each whole hook group in which at least one command passes `ours`."""
     groups: dict[str, list[Any]] = {}
     for event, group in _groups(read(text, path)):
         if any(ours(_command(hook.value)) for hook in _hooks(group)):
@@ -166,8 +165,9 @@ def read(text: str, path: str) -> Part:
 
 
 def ours_test(end: str, *known: str) -> IsOurs:
-    """Return a predicate that accepts any command in `known` or of a memory-fabric installation.
-    `end` is the end of the command's path: LAUNCHER for hooks, PROGRAM for servers.
+    """Return a predicate that accepts memory-fabric's commands: any command in `known`, and any
+    that evidently runs an installed copy, such as a path that contains OUR_MARK and ends with `end`
+    (LAUNCHER for hooks, PROGRAM for servers).
     """
 
     def is_ours(command: str) -> bool:
@@ -200,7 +200,6 @@ def _hooks(group: Part) -> tuple[Part, ...]:
 
 
 def _command(value: Any) -> str:
-    """Return a hook's or server's command or, if launch.py is an argument (Windows), its path."""
     if not isinstance(value, dict):
         return ""
     words = value.get("args")
@@ -243,9 +242,9 @@ def inserted(text: str, container: Part, value: Any, name: str = "") -> Edit:
 
 
 def removed(text: str, *chain: tuple[Part, Part]) -> Edit:
-    """Return the edit that removes a value with its comma, and any container that this empties.
-
-    `chain` contains pairs of a container and the part to remove from it, innermost container first.
+    """Return the edit that removes a value with its comma, and each container that this empties.
+    `chain` contains (container, part to remove) pairs: first the innermost container with the
+    value, then the next outer container with the inner one, and so on.
     """
     container, part = next((pair for pair in chain if len(pair[0].parts) > 1), chain[-1])
     at = container.parts.index(part)

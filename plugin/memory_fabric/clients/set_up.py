@@ -1,6 +1,5 @@
-"""Add hooks and the MCP server to a client's files, and restore the files byte for byte later.
-
-A manifest (`setup.json`) lists everything that setup changed outside memory's home. For an edited
+"""Add hooks and the MCP server to a client's files, and restore the files byte for byte later. A
+manifest (`setup.json`) lists everything that setup changed outside memory's home. For an edited
 file, it stores the edits and a checksum, but not the text, which may contain secrets. For a link,
 it stores the path. Each entry also lists the folders that setup created.
 """
@@ -41,7 +40,7 @@ class Mark(NamedTuple):
     folders: tuple[str, ...] = ()
 
     def is_of(self, path: str) -> bool:
-        """Return True if `path` leads to the entry's file; for a LINK, the paths must be equal."""
+        """Return True if the entry is for `path`; links are followed unless the kind is LINK."""
         if self.path == path:
             return True
         return self.kind != LINK and os.path.realpath(self.path) == os.path.realpath(path)
@@ -172,7 +171,7 @@ def with_file(path: str, content: str, root: str) -> Change:
 
 
 def without_file(home: str, path: str, root: str) -> Change:
-    """Return the change that deletes a file written by `with_file`. Raises BadInput, OSError."""
+    """Return the change that deletes a file if `with_file` wrote it. Raises BadInput, OSError."""
     before = _bytes_of(path)
     if before is None or OWN_FILE not in before:
         return Change(path, before, before)
@@ -183,8 +182,9 @@ def without_file(home: str, path: str, root: str) -> Change:
 def added(
     bare: Change, put: Callable[[Edited], Edited], mark: Mark, *, empty: str = EMPTY
 ) -> Change:
-    """Return the change `bare`, combined with the edits that `put` makes after it. If `bare` leaves
-    no text, `put` gets the text `empty`. The manifest entry `mark` gets its remaining fields.
+    """Return a change that combines `bare` with the edits that `put` makes after it. If `bare`
+    leaves no text, `put` starts with the text `empty`. The change's manifest entry is `mark`, with
+    its fields `existed`, `folders`, `edits` and `checksum` filled in.
     """
     text = "" if bare.after is None else text_of(bare.after, bare.path)
     is_filled = text.strip() or text == empty
@@ -196,27 +196,30 @@ def added(
 
 
 def taken(home: str, path: str, take: Callable[[Edited], Edited]) -> Change:
-    """Return the change that undoes setup's edits in a file. If the file was edited since, `take`
-    removes memory-fabric's entries instead. Raises BadInput, OSError.
+    """Return the change that undoes setup's edits in a file. If the manifest has no entry with the
+    file's checksum, because the file was edited since, the function `take` removes memory-fabric's
+    entries from the present text instead. Raises BadInput, OSError.
     """
     before = _bytes_of(path)
     if before is None:
         return Change(path, None, None)
     checksum = _checksum(before)
     fits = (mark for mark in _marks_of(home, path) if mark.checksum == checksum)
-    # A file that setup created is deleted. If the user replaced it with a link, it is only edited.
+    # If setup created the file, it is deleted. But if the user has replaced it with a link, keep
+    # it, and let `take` remove the entries.
     if mark := next((mark for mark in fits if mark.existed or not os.path.islink(path)), None):
         text = hooks_json.undo(before.decode("utf-8"), mark.edits)
         after = text.encode("utf-8") if mark.existed else None
         return Change(path, before, after, mark, restores=True)
     if not before.strip():
         return Change(path, before, before)
-    # The user has edited the file, so remove only memory-fabric's entries.
     return Change(path, before, take(Edited(text_of(before, path))).text.encode("utf-8"))
 
 
 def apply(home: str, change: Change) -> None:
-    """Write a change. Raises OSError, TimeoutError; StoreUnavailable if the file has changed."""
+    """Write a change to its file, and update the manifest. Raises StoreUnavailable if the file is
+    no longer as in `change.before`, TimeoutError if another process holds a lock too long, OSError.
+    """
     path, mark = change.path, change.mark
     text = f"{path} was changed meanwhile and was left as it is."
     changed = StoreUnavailable(path, text, remedy="Try again.")
@@ -296,7 +299,9 @@ def with_link(home: str, folder: str, root: str) -> tuple[str, bool]:
 
 
 def without_link(home: str, path: str) -> None:
-    """Delete the link and the folders created for it. Raises NotFound, BadInput, OSError."""
+    """Delete a link made by `with_link`, and the folders created for it, if empty. Raises NotFound
+    if there is no such path, BadInput if it is not a link to memory-fabric, and OSError.
+    """
     marks = _marks_of(home, path)
     if not os.path.lexists(path):
         _note(home, path)
@@ -360,7 +365,7 @@ def _remove_empty(folders: tuple[str, ...]) -> None:
 
 
 def _note(home: str, path: str, *new: Mark, keeps: bool = False) -> None:
-    """Save `new` as a path's manifest entries, beside the old ones if `keeps`, else instead."""
+    """Replace a path's entries in the manifest with `new` or, if `keeps`, add `new` to them."""
     if not new and not _marks_of(home, path):
         return
     note = os.path.join(home, NOTE)

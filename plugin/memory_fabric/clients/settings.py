@@ -1,6 +1,5 @@
-"""Read the hooks, plugins, servers and permissions in Claude Code's settings and state files.
-
-The scopes of settings, from lowest to highest precedence, are user (the client's `settings.json`),
+"""Read the hooks, plugins, servers and permissions in Claude Code's settings and state files. The
+scopes of settings, from lowest to highest precedence, are user (the client's `settings.json`),
 project and local (in the project's `.claude`). For a plugin or server, the highest scope counts.
 """
 
@@ -84,7 +83,7 @@ def plugins(layers: list[Layer]) -> dict[str, tuple[bool, str]]:
 
 
 def hooks_by_hand(layers: list[Layer]) -> list[ByHand]:
-    """Return memory-fabric's hooks in settings files; `command` omits the launcher's arguments."""
+    """Return memory-fabric's hooks in settings files, without the argument `rules` or `fixes`."""
     return [
         ByHand(event, command.removesuffix(" rules").removesuffix(" fixes"), layer.path)
         for layer in layers

@@ -1,7 +1,6 @@
-"""The table of supported clients, each with its traits (`memory_fabric.client`).
-
-The rows of Codex CLI (0.169.0) and Qwen Code (0.24.4) were checked with these programs; the others
-follow documentation. Only Claude Code has a memory file into which this package writes records.
+"""The table of supported clients, each with its traits (`memory_fabric.client`). The rows of Codex
+CLI (0.169.0) and Qwen Code (0.24.4) were checked with these programs; the others follow
+documentation. Only Claude Code has a memory file into which this package writes records.
 """
 
 from collections.abc import Mapping
@@ -86,12 +85,11 @@ CLIENTS: Mapping[str, Client] = {
         ),
     )
 }
-# The names of all clients' instruction files, in the order of the table.
 INSTRUCTION_FILES = tuple(dict.fromkeys(n for c in CLIENTS.values() for n in c.instructions))
 
 
 def name_in(evidence: Mapping[str, object]) -> str:
-    """Return the client's name from a record's evidence or session's notes; '' for Claude Code."""
+    """Return the client's name from a record's evidence or a session's data; '' for Claude Code."""
     key = evidence.get(CLIENT)
     return client_of(key).name if isinstance(key, str) and key else ""
 

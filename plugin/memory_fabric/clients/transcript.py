@@ -1,6 +1,5 @@
-"""Read the turns of a session's transcript, continuing where the last reading ended.
-
-A transcript has one JSON object per line, by default in Claude Code's format.
+"""Read the turns of a session's transcript, continuing where the last reading ended. A transcript
+has one JSON object per line, by default in Claude Code's format.
 """
 
 import os
@@ -26,8 +25,8 @@ SKIPPED_BYTES, MAX_SKIPPED_BYTES = 1 << 20, 256 << 20
 MISSING, UNREADABLE, REPLACED = "missing", "unreadable", "replaced"
 # Flags of entries that are not part of the conversation, or that repeat parts of it.
 SKIPPED_FLAGS = ("isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage")
-# MARKS are the fields that show who wrote a prompt, with their values for a person or for a program
-# acting for a person. Any other value means an automatic prompt. A prompt without these fields
+# MARKS are the fields that show who wrote a prompt. The listed values mean a person, or a program
+# acting for a person; any other value means an automatic prompt. A prompt without these fields
 # counts as a person's only if the client's release is at most MEASURED, the newest release in which
 # the fields were checked (scripts/contract).
 MEASURED = (2, 1, 332)
@@ -96,7 +95,7 @@ class Reading(NamedTuple):
 
 
 class Head(NamedTuple):
-    """A session's id, start folder and time (ISO 8601), agent type, and if a person runs it."""
+    """A session's id, start folder and time (ISO 8601), agent type, and if a person attends it."""
 
     session: str
     folder: str
@@ -127,7 +126,7 @@ def is_clients_own(settings: Settings, path: str) -> bool:
 
 
 def entries(path: str) -> Iterator[dict[str, Any]]:
-    """Yield the valid JSON objects in a file's first lines (MAX_HEAD_LINES). Raises OSError."""
+    """Yield the valid JSON objects in the first MAX_HEAD_LINES lines of a file. Raises OSError."""
     with files.open_regular(path) as file:
         left = MAX_HEAD_BYTES
         for _ in range(MAX_HEAD_LINES):
@@ -151,13 +150,14 @@ def read_on(
     sidechain: bool = False,
     parse: Parse | None = None,
 ) -> Reading:
-    """Read a transcript from byte `offset`, or from its start if `mark`, the checksum from the
-    previous reading, shows that the file was replaced. Reads about `max_bytes` of the file and
-    `max_said` characters of text, or less if the event's deadline passes. If a size limit is
-    reached, the reading ends before the last prompt, so that the prompt stays with its answer. If
-    no turn precedes this prompt, the reading includes it. An incomplete last line is left for the
-    next reading. A line longer than MAX_LINE_BYTES is skipped and counted in `bad`. `sidechain`
-    includes turns of subagents. `parse` is the parser of another client's format.
+    """Read a transcript's turns from byte `offset` on. `mark` is the checksum from the previous
+    reading: if it shows that the file was replaced, read from the start. Read about `max_bytes` of
+    the file and `max_said` characters of text, or less if the deadline of the current event passes.
+    If a size limit is reached, the result ends before the last prompt, so that the next reading
+    returns this prompt together with its answer. If no turn precedes the prompt, the result
+    includes it. An incomplete last line is left for the next reading. Lines longer than
+    MAX_LINE_BYTES are skipped and counted in `Reading.bad`. `sidechain` includes turns of
+    subagents. `parse` is the parser of a format other than Claude Code's.
     """
     try:
         with files.open_regular(path) as file:
@@ -179,7 +179,6 @@ def read_on(
 
 
 def _mark(file: BinaryIO, offset: int) -> str:
-    """Return a checksum of the bytes just before the offset; '' at the start of the file."""
     if offset <= 0:
         return ""
     from zlib import crc32  # imported late: hooks for prompts do not need it
@@ -196,7 +195,7 @@ def _read(
     """Return the turns, the new offset, the number of bad lines, and whether more may follow."""
     turns: list[Turn] = []
     bad, chars, end, limit = 0, 0, offset + max_bytes, deadline.current()
-    # The numbers of turns, bytes and bad lines before the last prompt, in case a limit is reached.
+    # The turn count, offset and bad-line count before the last prompt, in case a limit is reached.
     whole = 0, 0, 0
     while not (limit.is_limited and limit.is_over()):
         if (offset >= end or chars >= max_said) and file.read(1):
@@ -234,8 +233,8 @@ def _length_to_line_end(file: BinaryIO) -> int:
 
 
 def last_said(path: str, most: int, max_bytes: int = MAX_BYTES) -> list[tuple[str, str]]:
-    """Return (uuid, text) of the assistant's last `most` messages with text, oldest first, without
-    those of subagents. At most `max_bytes` are read from the file's end. [] if it is unreadable.
+    """Return (uuid, text) of the assistant's last `most` messages that have text, oldest first, but
+    no messages of subagents. Only the last `max_bytes` are read. [] if the file is unreadable.
     """
     messages: list[tuple[str, str, str]] = []
     try:
@@ -257,10 +256,9 @@ def last_said(path: str, most: int, max_bytes: int = MAX_BYTES) -> list[tuple[st
 
 def before_prompt(path: str, prompt: str) -> str:
     """Return SCHEDULED, RUNNING or '', depending on the transcript's entries before a prompt.
-
     SCHEDULED means that a scheduled task sent the prompt. RUNNING means that a tool call has no
-    result yet, so the prompt may come from the command that it runs. Only the end of the file is
-    read. If this part has no messages, the result is also RUNNING.
+    result yet, so the prompt may come from the command that this call runs. '' means neither. Only
+    the last BEFORE_PROMPT_BYTES are read; if a longer file has no message there, return RUNNING.
     """
     answered: set[str] = set()
     is_shown = False
@@ -268,7 +266,7 @@ def before_prompt(path: str, prompt: str) -> str:
     try:
         for entry in _entries_from_end(path, BEFORE_PROMPT_BYTES, *signs):
             if entry.get("subtype") == "scheduled_task_fire":
-                # The entry may be cut off, and `prompt` may join several: test for a substring.
+                # The entry's text may be cut off, and `prompt` may contain several such texts.
                 if text_in(entry, "prompt").strip()[:100] in prompt:
                     return SCHEDULED
                 continue
@@ -287,7 +285,6 @@ def before_prompt(path: str, prompt: str) -> str:
 
 
 def _entries_from_end(path: str, max_bytes: int, *signs: bytes) -> Iterator[dict[str, Any]]:
-    """Yield the entries whose lines contain one of the `signs`, last one first. Raises OSError."""
     with files.open_regular(path) as file:
         at = os.fstat(file.fileno()).st_size
         stop, torn = max(0, at - max_bytes), b""
@@ -376,8 +373,9 @@ def any_turn_of(entry: Mapping[str, Any], sidechain: bool = False) -> Turn | Non
 
 
 def _sent_meanwhile(entry: Mapping[str, Any]) -> tuple[object, Mapping[str, Any]]:
-    """Return a message sent while the assistant worked, and its entry plus the attachment's fields
-    that show the sender. For any other entry, return (None, entry).
+    """If an entry is an attachment with a message that was sent while the assistant worked, return
+    the message, and the entry with those fields of the attachment that show the sender. For any
+    other entry, return (None, entry).
     """
     queued = table_in(entry, "attachment")
     if queued.get("type") != "queued_command":
@@ -389,7 +387,6 @@ def _sent_meanwhile(entry: Mapping[str, Any]) -> tuple[object, Mapping[str, Any]
 
 
 def _origin(entry: Mapping[str, Any], text: str) -> str:
-    """Return the origin of a message with the role user: TYPED, CHOSEN or BY_MACHINE."""
     author = entry.get("origin")
     kind = author.get("kind") if isinstance(author, dict) else author
     flags = entry.get("isMeta"), entry.get("textNotTyped")
@@ -402,7 +399,9 @@ def _origin(entry: Mapping[str, Any], text: str) -> str:
 
 
 def unknown_mark(entry: Mapping[str, Any]) -> str:
-    """Return what is unknown in a prompt's origin fields, such as `promptSource=voice`, or ''."""
+    """Return the first of a prompt's origin fields (MARKS) with an unknown value, such as
+    `promptSource=voice`. If all are missing, but expected, return "no" and their names. Else ''.
+    """
     turn = any_turn_of(entry) if entry.get("type") == "user" else None
     if turn is None or not turn.text or entry.get("isMeta") or is_machine_text(turn.text):
         return ""
@@ -413,7 +412,6 @@ def unknown_mark(entry: Mapping[str, Any]) -> str:
 
 
 def _lacks_marks(entry: Mapping[str, Any]) -> bool:
-    """Return True if a prompt lacks the origin fields and its client is newer than MEASURED."""
     if entry.get("isSidechain") is True or any(entry.get(key) for key in ("origin", *MARKS)):
         return False
     parts = text_in(entry, "version").split("-")[0].split(".")

@@ -57,7 +57,6 @@ def printed_by(report: str) -> str:
 
 
 def _files_in(root: str, inside: str = "") -> Iterator[str]:
-    """Yield the transcripts in `<root>/*`, or in `<root>/*/<inside>` if `inside` is given."""
     for name in files.names_in(root):
         folder = os.path.join(root, name, inside) if inside else os.path.join(root, name)
         files_ = (file for file in files.names_in(folder) if file.endswith(".jsonl"))
@@ -65,7 +64,6 @@ def _files_in(root: str, inside: str = "") -> Iterator[str]:
 
 
 def _head(path: str) -> Head | None:
-    """Return the session data (`Head`) of a transcript of Claude Code or Qwen Code."""
     at = ""
     for entry in entries(path):
         at = at or text_in(entry, "timestamp")
@@ -139,14 +137,14 @@ def qwen_turn_of(entry: Mapping[str, Any]) -> Turn | None:
 
 
 def changed_files(patch: str) -> list[str]:
-    """Return the paths of the files that a patch adds, changes, deletes or moves, each once."""
+    """Return the paths that a patch adds, changes, deletes, or moves from or to, each once."""
     lines = (line.strip() for line in patch.splitlines())
     paths = (line[len(c) :].strip() for line in lines for c in _CHANGES if line.startswith(c))
     return list(dict.fromkeys(path for path in paths if path))
 
 
 def patch_in(tool: str, command: str) -> str:
-    """Return the command of a tool call or shell call if it applies a patch, and otherwise ''."""
+    """Return `command` if `tool` is PATCH, or if it is a shell call of `apply_patch`; else ''."""
     if tool == PATCH or (command.lstrip().startswith((PATCH, "applypatch")) and _BEGIN in command):
         return command
     return ""
@@ -162,7 +160,6 @@ def _codex_paths(root: str) -> Iterator[str]:
 
 
 def _codex_head(path: str) -> Head | None:
-    """Return a session's data; None for a subagent or a session without folder. Raises OSError."""
     for entry in entries(path):
         if entry.get("type") == "session_meta":
             meta = table_in(entry, "payload")
@@ -177,7 +174,7 @@ def _codex_head(path: str) -> Head | None:
 
 
 def _codex_parser(head: Head) -> Parse:
-    """Return a parser for one session. It must be called with the session's entries in order."""
+    """Return a parser for a session's entries in order: it remembers the folder and last prompt."""
     folder, typed = head.folder, ""
 
     def parse(entry: Mapping[str, Any], at: int) -> Turn | None:
@@ -195,7 +192,7 @@ def _codex_parser(head: Head) -> Parse:
         elif kind == "response_item":
             turn = _answered_turn(payload, folder)
             typed = "" if turn else typed
-        # Replace ids shorter than a UUID, unique only within an answer, by session and line offset.
+        # An id shorter than a UUID is unique only within an answer: use session and offset instead.
         return turn and turn._replace(
             uuid=turn.uuid if len(turn.uuid) >= ID_CHARS else f"{head.session}:{at}",
             created_at=text_in(entry, "timestamp"),
@@ -327,9 +324,9 @@ class Transcript(NamedTuple):
 def find(
     roots: Mapping[str, str], *, agents: bool = False, failed: list[str] | None = None
 ) -> Iterator[Transcript]:
-    """Yield the transcripts of all conversations in the clients' folders, each file only once.
-
-    With `agents`, agent types are looked up too. Error messages are appended to `failed`.
+    """Yield the transcripts of all conversations in `roots` ({client key: folder}), each file once.
+    If `agents`, also look up each session's agent type. Skip files that cannot be read, and append
+    an error message for each to `failed`, if given.
     """
     seen: set[tuple[int, int]] = set()
     for client, root in roots.items():
@@ -358,7 +355,7 @@ def find(
 
 
 def earlier(roots: Mapping[str, str], without: Container[str]) -> dict[str, int]:
-    """Count each client's sessions whose path is not in `without`; no file is opened."""
+    """Count the nonempty transcripts not in `without`, by client name; no file is opened."""
     numbers = {}
     for client, root in roots.items():
         form = CLIENTS[client]
@@ -380,7 +377,7 @@ class Reader:
         reading = read_on(path, offset, mark, max_bytes, max_said=max_said, parse=parse)
         self.bad += reading.bad
         self.trouble = reading.trouble or self.trouble
-        # `memory-fabric learn` reports errors itself at its end, so report none for this session.
+        # `memory-fabric learn` reports this reader's `bad` and `trouble` later, so clear them here.
         return reading._replace(bad=0, trouble="")
 
 
@@ -397,7 +394,7 @@ def head_of(form: str, path: str) -> Head | None:
 def read_running(
     form: str, path: str, offset: int, mark: str, max_bytes: int, *, max_said: int
 ) -> Reading:
-    """Read the next part of a running session's transcript; no turns if its format is unknown."""
+    """Read a running session's transcript like `read_on`; no turns if its format is unknown."""
     head = head_of(form, path)
     if head is None:
         return Reading([], offset, mark=mark)

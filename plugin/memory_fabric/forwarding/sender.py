@@ -34,14 +34,14 @@ from memory_fabric.text import cut, one_line, without_controls
 LOCK = "sending.lock"
 # The delay doubles from FIRST_DELAY_S up to LAST_DELAY_S, minus a random part of up to half of it.
 FIRST_DELAY_S, LAST_DELAY_S = 2.0, 900.0
-# Limits of one pause and of the process's life. Beyond them, it ends; a later hook starts another.
+# The sender ends instead of pausing or running longer than this; a later hook starts a new one.
 LONGEST_PAUSE_S, LIFE_S = 10.0, 600.0
-# A 5xx status except 503 may be due to the item itself, so only this many in a row end a round.
+# A 5xx status except 503 may be the item's fault, so a round ends only after this many in a row.
 TRIES_OF_A_ROUND = 2
 
 
 class Sent(NamedTuple):
-    """The result of a round: the numbers of accepted and rejected items, and the last failure."""
+    """The result of a round (a pass over the spool): items accepted and rejected, last failure."""
 
     arrived: int = 0
     refused: int = 0
@@ -77,8 +77,9 @@ def may_send(settings: Settings) -> bool:
 
 
 def deliver(settings: Settings, post: Post, clock: Clock) -> None:
-    """Send items until none may be sent now, with pauses after failures. Stops if a pause would be
-    longer than LONGEST_PAUSE_S, or would end after LIFE_S. Raises OSError, TimeoutError.
+    """Send waiting items, with pauses after failures, until no item is left that may be sent now.
+    Stop earlier if a pause would be longer than LONGEST_PAUSE_S, or would end more than LIFE_S
+    after the start. Raises OSError, TimeoutError.
     """
     home, give_up_s = settings.home, clock.now() + LIFE_S
     held_ids: set[str] = set()
@@ -97,7 +98,7 @@ def deliver(settings: Settings, post: Post, clock: Clock) -> None:
 
 
 def send_now(settings: Settings, post: Post, clock: Clock) -> Sent:
-    """Send each item once. Raises OSError, and TimeoutError if another sender is running."""
+    """Send waiting items in one round. Raises OSError; TimeoutError if another sender runs."""
     with files.Locked(os.path.join(spool.folder_of(settings.home), LOCK), spool.LOCK_S):
         round_done = _round(settings, post, clock, set())
         _note(settings, round_done, clock)
@@ -147,7 +148,7 @@ def _is_for_now(settings: Settings, item: spool.Item, content: Mapping[str, Any]
 
 
 def _note(settings: Settings, done: Sent, clock: Clock) -> float:
-    """Save the result of a round; return the seconds until the next attempt, 0 after success."""
+    """Save a round's result in the spool; return seconds until the next one, 0 after success."""
     home = settings.home
     if not os.path.isdir(spool.folder_of(home)):
         return 0.0  # uninstalled meanwhile: do not create files
@@ -220,7 +221,6 @@ def over_network(settings: Settings, now: Callable[[], float] = time.time) -> Po
         secret = settings.forward_key
         if not secret:
             return answer
-        # Redact the key, which the receiver may have repeated in its answer.
         message, text = (part.replace(secret, REMOVED) for part in (answer.message, answer.text))
         return answer._replace(message=message, text=text)
 

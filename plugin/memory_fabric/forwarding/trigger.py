@@ -33,7 +33,7 @@ def start(settings: config.Settings) -> int:
 
 
 def news(settings: config.Settings) -> str:
-    """Return a notice about forwarding when a receiver is first used, and '' afterwards."""
+    """Return a notice about forwarding, once per receiver and only if a person attends; or ''."""
     url = settings.forward_url
     if not settings.attended or not config.captures(settings):
         return ""  # nobody would see the notice, or nothing is forwarded

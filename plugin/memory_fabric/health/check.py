@@ -23,7 +23,7 @@ class Message(NamedTuple):
 
 
 class Sight(NamedTuple):
-    """The input of all health checks; `events` names the hook events that the plugin handles."""
+    """The input of every health check; `events` lists the hook events that the plugin handles."""
 
     settings: Settings
     layers: list[Layer]
@@ -53,7 +53,6 @@ class Finding(NamedTuple):
         return fields | {name: lines for name, lines in more.items() if lines}
 
 
-# Functions that create a Finding with the state OK, WARNING or FAULT.
 fine, warning, fault = (partial(Finding, state) for state in (OK, WARNING, FAULT))
 
 

@@ -15,8 +15,8 @@ Mend = Callable[[Sight], list[str]]
 
 
 class Check(NamedTuple):
-    """A health check: `look` returns findings for a section of the report (`area`), called `name`
-    unless they have names of their own. `mend` repairs them, if possible.
+    """A health check. `look` returns findings for the report's section `area`. A finding without a
+    name of its own is called `name`. `mend`, if it is not None, repairs what the findings report.
     """
 
     area: str
@@ -63,7 +63,7 @@ DELIVERY = Check(RECEIPTS, "receipts", delivery.checks)
 
 
 def mend(sight: Sight) -> dict[str, tuple[str, ...]]:
-    """Make each safe repair that a finding needs; return what each did, by the finding's name."""
+    """Run each fixable finding's repair; return descriptions of the repairs by finding name."""
     repairs: dict[str, tuple[str, ...]] = {}
     tried: set[Mend] = set()
     # Run all checks before the first repair, because a repair could change later findings.
@@ -80,7 +80,7 @@ def mend(sight: Sight) -> dict[str, tuple[str, ...]]:
 
 
 def findings(check: Check, sight: Sight) -> list[Finding]:
-    """Run a health check and return its findings; an error raised by the check becomes a fault."""
+    """Run a health check and return its findings. An error becomes a finding with state FAULT."""
     try:
         seen = check.look(sight)
         findings = [seen] if isinstance(seen, Finding) else list(seen)

@@ -1,6 +1,6 @@
-"""Check the client's transcripts for receipts: evidence that injected memories reached the model.
-
-The client stores a hook's text as an attachment: a receipt. Of a long file, only the end is read.
+"""Check the client's transcripts for receipts. A receipt is an attachment in which the client has
+stored a hook's text: evidence that the injected memories reached the model. Of a long transcript,
+only the end is read.
 """
 
 import os
@@ -43,7 +43,7 @@ UNKNOWN_MARK = (
 
 
 class Receipt(NamedTuple):
-    """Evidence that the model was shown memories: time, event, short record ids or entity names."""
+    """A hook's text that reached the model; `references` are short record ids or entity names."""
 
     at: str
     event: str
@@ -151,10 +151,10 @@ def _receipts(attachment: Mapping[str, Any], at: str) -> Iterator[Receipt]:
 def lost(
     ledger: Iterable[tuple[str, str, str, str]], dialogues: Iterable[Dialogue]
 ) -> tuple[int, list[str]]:
-    """Return the number of hook runs that transcripts must show, and a line for each missing run.
-
-    Rows of `ledger` (session, memory, channel, time) that differ only in the memory are one run. It
-    counts only if an answer follows in the transcript; else the prompt may have been cancelled.
+    """Return how many hook runs must be visible in the transcripts, and a line (time, session,
+    memories) for each run that is not. Rows of `ledger` (session, memory, channel, time) that
+    differ only in the memory are one run. A run counts only if an answer follows it in the
+    transcript; otherwise, its prompt may have been cancelled.
     """
     by_session = {dialogue.session: dialogue for dialogue in dialogues}
     runs: dict[tuple[str, str, str], list[str]] = {}
@@ -259,8 +259,8 @@ def _hooks_ran(sight: Sight, dialogues: Sequence[Dialogue], sessions: set[str]) 
     settings = sight.memory.settings
     if not (settings.reads and settings.writes):
         return fine("not checked: memory is switched off here, or in part")
-    # Hooks should have run in each session that began after the first known hook run or, if none is
-    # known, after the plugin's installation, or else the last change of a settings file.
+    # Hooks should have run in each session that began after a certain time: the first known hook
+    # run, or else the plugin's installation, or else the last change of a settings file.
     first, _ = trace.span(sight.memory.databases())
     entries = client_settings.installed(sight.settings.config_dir).values()
     times = (str(entry.get("installedAt") or "") for notes in entries for entry in notes)

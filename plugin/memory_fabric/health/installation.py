@@ -102,7 +102,7 @@ def packages(sight: Sight) -> Finding:
 
 
 def install_packages(sight: Sight) -> list[str]:
-    """Restart the installation of packages, which first deletes any unfinished installation."""
+    """Restart the background installation of packages, which first deletes any unfinished one."""
     if installer.start_again(sight.settings.data_dir, sight.settings.plugin_root):
         return ["the installation of the packages was started again, in the background"]
     return []
@@ -254,7 +254,7 @@ def permission_rules(sight: Sight) -> Finding:
 
 
 def variables(sight: Sight) -> Finding:
-    """Check for environment variables that switch memory off or change where it is stored."""
+    """Warn about environment variables that switch memory off or change where memory is stored."""
     values = settings.variables(sight.layers)
     if sight.settings.memory_file_path:
         values = {**values, "MEMORY_FILE_PATH": (sight.settings.memory_file_path, "this shell")}

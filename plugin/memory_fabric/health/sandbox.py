@@ -83,14 +83,14 @@ class Sandbox:
         self.environ |= {"CLAUDE_PLUGIN_DATA": self.data}
 
     def hook(self, name: str, session: str, **fields: Any) -> HookResult:
-        """Run the hook for an event with these fields, as the client does. Raises OSError."""
+        """Run the hook for the event `name` with these fields, like the client. Raises OSError."""
         with open(os.path.join(self.root, "hooks.json"), encoding="utf-8") as file:
             hook = json.load(file)["hooks"][name][0]["hooks"][0]
         words = (hook["command"], *hook.get("args", ()))
         command = [word.replace("${CLAUDE_PLUGIN_ROOT}", self.root) for word in words]
         event = {"session_id": session, "transcript_path": self.transcript(session)}
         event |= {"cwd": self.project, "hook_event_name": name, **fields}
-        # Like the client, write an answer to the transcript before the hook runs, a prompt after.
+        # Like the client, add an answer to the transcript before the hook, and a prompt after it.
         if message := fields.get("last_assistant_message"):
             self.write(session, "assistant", [{"type": "text", "text": message}])
         started = time.monotonic()
@@ -120,7 +120,7 @@ class Sandbox:
         return os.path.join(self.home, ".claude", "projects", slug, f"{session}.jsonl")
 
     def write(self, session: str, role: str, content: Any, **marks: str) -> None:
-        """Append an entry to a session's transcript, as the client does."""
+        """Append an entry to a session's transcript, like the client; `marks` are extra fields."""
         entry = {"type": role, "uuid": str(uuid.uuid4()), "isSidechain": False}
         entry |= {"cwd": self.project, "sessionId": session, "timestamp": timestamp()}
         entry |= {"message": {"role": role, "content": content}, **marks}

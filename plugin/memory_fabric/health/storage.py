@@ -29,7 +29,7 @@ def home(sight: Sight) -> Finding:
 
 
 def identity(sight: Sight) -> Finding:
-    """Check that the registry matches project files, and this folder raises no open question."""
+    """Check that the registry has all projects' keys, and no question about this folder is open."""
     home = sight.settings.home
     cards, registry = registry_file.read_cards(home), registry_file.read_registry(home)
     hidden = registry_file.missing_keys(cards, registry)
@@ -65,7 +65,7 @@ def make_private(sight: Sight) -> list[str]:
 
 
 def _private_paths(sight: Sight) -> list[str]:
-    """Return the memory's files and folders, without project folders that are shared by git."""
+    """Return all paths in memory's home and, unless git shares it, in the project's folder."""
     folders, project = [sight.settings.home], sight.memory.project
     if project and not location.is_on(sight.memory) and location.is_hidden(project):
         folders.append(project.local)
@@ -107,7 +107,7 @@ def delete_leftovers(sight: Sight) -> list[str]:
 
 
 def queue(sight: Sight) -> Finding:
-    """Check that no changes are waiting to be written to the graph."""
+    """Warn if any changes are still waiting to be written to the graph database."""
     waiting = health.queued(health.queue_folders(sight.memory), sight.now_s).number
     text = f"{many(waiting, 'change')} waiting for the graph"
     remedy = "memory-fabric sync applies them."
@@ -166,7 +166,7 @@ def backups(sight: Sight) -> Finding:
         return fine(f"none yet of {len(paths) - len(ages_s)} databases. {when}")
     days = max(ages_s.values()) / 86400
     for path, age_s in ages_s.items():
-        # More than a week is too old. Large databases, saved less often, get LARGE_EVERY_S more.
+        # Backups may be a week old. Large databases are saved less often: allow LARGE_EVERY_S more.
         if age_s > 7 * 24 * 3600 + (backup.LARGE_EVERY_S if backup.is_large(path) else 0):
             text = f"the newest is {days:.0f} days old"
             return warning(text, "memory-fabric backup makes a new one.")
@@ -174,7 +174,7 @@ def backups(sight: Sight) -> Finding:
 
 
 def tiers(sight: Sight) -> Iterator[Finding]:
-    """Check the three tiers; the states are those that `memory-fabric status` shows."""
+    """Report the state of each of the three tiers, as `memory-fabric status` shows it."""
     for tier in health.tiers(sight.memory, sight.now_s):
         text = "; ".join(problem.reason for problem in tier.findings) or tier.where
         remedy = " ".join(problem.remedy for problem in tier.findings if problem.remedy)

@@ -40,7 +40,7 @@ class Problem(NamedTuple):
 
 
 class Queue(NamedTuple):
-    """The number of changes that wait to be written to the graph, and the oldest change's age."""
+    """The number of changes waiting to be written to the graph, and the age of the oldest one."""
 
     number: int = 0
     oldest_s: float = 0.0
@@ -55,14 +55,14 @@ class Backup(NamedTuple):
 
 
 class Tier(NamedTuple):
-    """A tier: its path, contents, problems, and ISO times of its last write and read, or ''."""
+    """A tier: path, counts of contents, problems, and ISO times of last write and read, or ''."""
 
     name: str
     where: str
     counts: dict[str, int] = {}
     findings: tuple[Problem, ...] = ()
     written_at: str = ""
-    # For the graph: when a session last read it. For a readable file: now, as this check reads it.
+    # For the graph: when a session last read it. For a file: the time of this check, if readable.
     read_at: str = ""
     queue: Queue = Queue()
     backup: Backup | None = None
@@ -112,7 +112,7 @@ def _graph_tier(memory: Memory, now_s: float, queue: Queue, behind: list[Problem
     newest = None
     copies = [copies[0] for d in databases if (copies := backup.list_backups(d.path))]
     if copies:
-        path = min(copies, key=os.path.getmtime)  # of each database's newest backup, the oldest
+        path = min(copies, key=os.path.getmtime)  # the oldest of the databases' newest backups
         small = os.path.getsize(path) <= MAX_VERIFIED_BYTES
         sound = all(map(backup.is_sound, copies)) if small else None
         newest = Backup(path, now_s - os.path.getmtime(path), sound)
@@ -187,7 +187,7 @@ def queue_folders(memory: Memory) -> list[str]:
 
 
 def queued(folders: list[str], now_s: float) -> Queue:
-    """Return the number and age of changes that wait in these folders; skip unreadable files."""
+    """Return the number of waiting changes and the oldest one's age; skip unreadable files."""
     ages_s: list[float] = []
     for folder in folders:
         try:

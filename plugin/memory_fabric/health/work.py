@@ -82,7 +82,7 @@ def late(memory: Memory, work: Container[str] = ()) -> dict[str, int]:
 
 
 def status_lines(memory: Memory, now_s: float, tellers: Container[str]) -> Iterator[str]:
-    """Yield `status` lines on waiting, failed, and timed-out work; `tellers`: recall handlers."""
+    """Yield `status` lines on waiting, failed and late work; `tellers` are the recall handlers."""
     settings, backlog = memory.settings, ingested(memory)
     if number := backlog.waiting + backlog.working:
         yield (
@@ -132,7 +132,7 @@ def intake(sight: Sight) -> Finding:
     waiting, oldest = backlog.waiting + backlog.working, backlog.oldest_at
     if waiting and oldest:
         age_s = sight.now_s - datetime.fromisoformat(oldest).timestamp()
-        # Workers process a text within seconds, so none is running if a text waits 15 minutes.
+        # If a text waits for 15 minutes, no worker is running: they process texts within seconds.
         if age_s > 15 * 60:
             text = f"{many(waiting, 'ingested text')} not processed, the oldest since {oldest}"
             text += f": {backlog.last_error}" if backlog.last_error else ""
@@ -161,7 +161,7 @@ def answers_line(home: str) -> str:
 
 
 def answered(home: str) -> tuple[int, dict[str, int]]:
-    """Count the latest hook events that the server answered and, by reason, those it did not."""
+    """Count the latest hook events: those that the server answered, and the others by reason."""
     try:
         text = read_text(os.path.join(home, WAYS)) or ""
     except OSError:
@@ -252,7 +252,7 @@ def forward(settings: Settings) -> tuple[str, dict[str, int] | None, list[str]]:
 
 
 class TieReport:
-    """The state of a team log on this machine; counts are 0 without a readable database."""
+    """A team log's state on this machine; counts are 0 if memory's database cannot be read."""
 
     def __init__(self, memory: Memory, tie: ties.Tie, now_s: float) -> None:
         self.tie, self._now_s = tie, now_s
@@ -311,7 +311,7 @@ class TieReport:
 
     @property
     def is_bad(self) -> bool:
-        """True if the user must act, the last success is a week old, or every exchange failed."""
+        """True if the user must act, no exchange succeeded for a week, or all exchanges failed."""
         last = self.state.last_success
         needs_user = self.counts.unsent or self.counts.asked or self.state.told
         age_s = self._now_s - datetime.fromisoformat(last).timestamp() if last else 0.0
@@ -372,7 +372,7 @@ def transcript_lines(sessions: Sequence[past_sessions.Session], now_s: float) ->
 
 
 def deletions(sessions: Sequence[past_sessions.Session], now_s: float) -> list[str]:
-    """Return a sentence about unread sessions that a client will delete, as a list; [] if none."""
+    """Return a list with one sentence on unread sessions that a client will delete, or []."""
     due = [s for s in past_sessions.to_read(sessions) if s.transcript.deleted_s]
     if not due:
         return []

@@ -44,7 +44,7 @@ class Outcome(NamedTuple):
 
 
 def main(left: "Left | None" = None) -> None:
-    """Answer `left`, if given (an event no server answered), or else stdin's event; exit with 0."""
+    """Answer `left` (an event that no server answered) or the event on stdin; exit with 0."""
     gc.disable()  # a hook process ends before garbage from reference cycles matters
     try:
         try:
@@ -75,7 +75,7 @@ def main(left: "Left | None" = None) -> None:
 def run(
     data: bytes, environ: Mapping[str, str], limit_of: Callable[[str], Deadline] | None = None
 ) -> bytes:
-    """Answer one event outside a hook process, and return the bytes of the reply. Never raises."""
+    """Answer one event outside a hook process; return the reply's bytes or b"". Never raises."""
 
     def unlimited(event_name: str) -> Deadline:
         entry = table.HANDLERS[event_name]
@@ -93,8 +93,8 @@ def answer(
     limit_of: Callable[[str], Deadline] | None = None,
     memory_type: type[Memory] = Memory,
 ) -> Outcome:
-    """Answer one event; `finish` runs the tasks that follow the reply. `load` returns the handler
-    with a given name, and `limit_of` the deadline of a named event. Never raises.
+    """Answer one event; `finish` then runs the tasks after the reply. `load` returns the handler
+    with a given name, `limit_of` the deadline for an event name. Raises only EventRevoked.
     """
     log = log_for(environ)
     limit_of = limit_of or table.deadlines(environ, process_age_s(), time.process_time())
@@ -121,7 +121,8 @@ def _answer(
         return Outcome(log=log)
     settings = _settings(event, environ, log)
     if not _names(event, settings):
-        # Save NO_PROJECT for hooks/launch if recall is off for all processes (not muted or closed).
+        # If recall is off in general, not just for this process (`muted`) or because of an invalid
+        # config.toml (`closed`), save NO_PROJECT for hooks/launch.
         if not (settings.reads or settings.muted or settings.closed):
             _note_place(event.name, settings)
         if not settings.closed or event.name != "SessionStart":
@@ -169,7 +170,7 @@ def _handled(
     entry = table.HANDLERS[event.name]
     outcome = None
     try:
-        names = _names(event, memory.settings)  # memory may be switched off in the project
+        names = _names(event, memory.settings)  # again: the project may switch memory off
         replies = [Reply(notice=late), *_replies(event, memory, names, load, log)]
         for why in take_refused_files():
             memory.fail(f"file: {why}")
@@ -194,7 +195,7 @@ def _handled(
         outcome = Outcome(output, receipts, memory, current().hurried, event.name, current(), log)
         return outcome
     finally:
-        if outcome is None:  # after an error, the caller has no outcome with a memory to close
+        if outcome is None:  # after an error, the caller gets no outcome: close memory here
             memory.close()
 
 
@@ -247,7 +248,7 @@ def _names(event: Event, settings: Settings) -> list[str]:
         is_off = tool not in table.ON_TOOLS[name] if name in table.ON_TOOLS else is_limited
         if name in unheard or is_off:
             continue
-        if use == table.EXCHANGES:  # off if the file TIES is missing: then no team log is linked
+        if use == table.EXCHANGES:  # only if a team log is linked, that is, if TIES exists
             on[use] = settings.writes and os.path.exists(os.path.join(settings.home, TIES))
         names += [name] if on[use] else []
     return names
@@ -287,7 +288,7 @@ def _replies(
 
 
 def finish(outcome: Outcome, *, delivered: bool) -> None:
-    """Run the tasks after the reply, if `delivered`; close memory unless the user is waiting."""
+    """Run the tasks that follow the reply, if `delivered`; close memory unless the user waits."""
     tasks = outcome.receipts if delivered else ()
     # Closing a database merges its write-ahead log, which is too slow while the user waits. After a
     # hurried event, the process ends without this, and the Stop event closes the databases later.

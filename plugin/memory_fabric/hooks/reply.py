@@ -69,7 +69,7 @@ def encode(event_name: str, reply: Reply) -> bytes:
 
 
 def fitted(text: str) -> str:
-    """Shorten a text to MAX_UNITS, which clients show whole; close an open <memory-fabric> tag."""
+    """Shorten a text to what clients show whole (MAX_UNITS); close an open <memory-fabric> tag."""
     text = encodable(text)
     if len(text) * 2 <= MAX_UNITS:
         return text
@@ -88,7 +88,7 @@ STDIN, STDOUT = 0, 1
 
 
 def read_input() -> bytes:
-    """Read stdin up to one chunk beyond the limit, and discard any further input."""
+    """Read stdin up to one chunk beyond MAX_INPUT_BYTES, and discard any further input."""
     chunks: list[bytes] = []
     size = drained = 0
     while drained < MAX_DRAINED_BYTES and (chunk := os.read(STDIN, 1 << 16)):

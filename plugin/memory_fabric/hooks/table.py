@@ -48,7 +48,7 @@ class Entry(NamedTuple):
 
 
 def _entry(handlers: str, limits: tuple[float, float, float], traits: str = "") -> Entry:
-    """Build an entry from "switch:name …", (wall_s, lock_s, work_s), and names of flags to set."""
+    """Build an entry from "switch:name" pairs, limits (wall_s, lock_s, work_s) and flags to set."""
     rows = (row.partition(":") for row in handlers.split())
     flags = dict.fromkeys(traits.split(), True)
     return Entry(tuple((name, use) for use, _, name in rows), *limits, **flags)
@@ -65,7 +65,7 @@ HANDLERS: Mapping[str, Entry] = {
         _START,
         "shows_notices repairs notes_place tells_model",
     ),
-    # Prompts save a new project or enabled recall for hooks/launch, which may skip tool events.
+    # hooks/launch may skip tool events, so prompts tell it of a new project or of enabled recall.
     "UserPromptSubmit": _entry(
         "reads:memory_context writes:capture_user_intent",
         _PROMPT,
@@ -73,8 +73,8 @@ HANDLERS: Mapping[str, Entry] = {
     ),
     # Long limit: the user waits while two projects merge, which affects both recall and capture.
     "UserPromptExpansion": _entry("either:project_link", _COMMAND, "tells_model"),
-    # `task_note` stores a subagent's task, for which graph_memory_inject recalls memories.
-    # `caller_note` (EITHER) saves who calls an MCP tool; the server needs it to read and to write.
+    # `task_note` saves a subagent's task, for which `graph_memory_inject` later recalls memories.
+    # `caller_note` (EITHER) saves which agent calls an MCP tool, for the server's reads and writes.
     "PreToolUse": _entry(
         "reads:task_note either:caller_note reads:rule_check",
         _PROMPT,
@@ -103,8 +103,8 @@ HANDLERS: Mapping[str, Entry] = {
 PATIENCE = "MEMORY_FABRIC_PATIENCE"
 # The minimum time for the work itself, even if Python was slow to start from a cold disk.
 LEAST_WORK_S = 0.1
-# Extra seconds for work after the reply: wall-clock time; wall-clock time after `hurried` events
-# (more, so that a prompt can still be saved); CPU time.
+# Extra seconds for work after the reply. AFTER_REPLY_S is wall-clock time; `hurried` events get
+# AFTER_PROMPT_S instead, so that a prompt can still be saved. AFTER_REPLY_WORK_S is CPU time.
 AFTER_REPLY_S, AFTER_PROMPT_S, AFTER_REPLY_WORK_S = 0.3, 1.0, 0.15
 
 
@@ -116,8 +116,9 @@ def writers(event: Event, names: Container[str]) -> list[str]:
 def deadlines(
     environ: Mapping[str, str], age_s: float, worked_s: float = 0.0, least_s: float = LEAST_WORK_S
 ) -> Callable[[str], Deadline]:
-    """Return a function that maps an event's name to its deadline. The process started `age_s`
-    seconds ago and used `worked_s` of CPU time. `hurried` events get at least `least_s`.
+    """Return a function that maps an event's name to its deadline. The limits count from the start
+    of the process, `age_s` seconds ago; it has used `worked_s` seconds of CPU time. At least
+    LEAST_WORK_S remains, or for `hurried` events at least `least_s` of wall-clock time.
     """
     patience = _patience(environ)
 

@@ -14,7 +14,6 @@ from memory_fabric.store import files
 from memory_fabric.store.memory import Memory
 
 Log = Callable[[str], None]
-# Notices that the statements of an event could not be stored in time.
 LATE = "memory-fabric: memory is busy; what was said is kept in a file, and stored when it is not"
 LOST = "memory-fabric: memory is busy, and what was said could not be kept: say it again"
 # Earlier, unfinished events get up to LATE_SHARE of an event's time. The log calls them EARLIER.
@@ -41,7 +40,9 @@ def named(error: Exception) -> str:
 
 
 def count_late(environ: Mapping[str, str], event: str, work: Sequence[str]) -> None:
-    """Log unfinished work, and note if a prompt got no memories. Uses no database; never raises."""
+    """Log the `work` (names of handlers) for which an event had no time. If the model therefore got
+    no memories, leave a mark for the next Stop event. Uses no database; never raises.
+    """
     try:
         from memory_fabric.store.home import log  # imported late: needed only for unfinished work
 
@@ -54,7 +55,9 @@ def count_late(environ: Mapping[str, str], event: str, work: Sequence[str]) -> N
 
 
 def leave(event: Event, settings: Settings, names: Sequence[str], at: str, log: Log) -> str:
-    """Save an event to run its `writers` later. If it has anything to remember, return a notice."""
+    """Save an event, so that a later one runs its handlers in `names` that store memories; `at` is
+    its time. Return a notice that statements wait or are lost, or '' (also if notices are off).
+    """
     writers = table.writers(event, names)
     if not writers:
         return ""
@@ -80,7 +83,9 @@ def leave(event: Event, settings: Settings, names: Sequence[str], at: str, log: 
 def finish_late(
     environ: Mapping[str, str], limit: Deadline, log: Log, load: handlers.Load = handlers.load
 ) -> str:
-    """Finish saved earlier events, one process at a time; return the notice for the user."""
+    """Finish the events that were saved for later, unless another process is doing so. Return their
+    notices for the user in one line, or ''. `load` returns a handler by its name.
+    """
     from memory_fabric.store.queues import late_events  # imported late: few events need it
 
     home, notices = home_path(environ), []
@@ -102,7 +107,6 @@ def finish_late(
 
 
 def _finish(path: str, environ: Mapping[str, str], log: Log, load: handlers.Load) -> str:
-    """Finish one saved event, and delete its file; return the notice for the user."""
     from memory_fabric.clients.table import client_of
     from memory_fabric.hooks.session.follow_transcript import settle_late
     from memory_fabric.store.home.switches import settings_of

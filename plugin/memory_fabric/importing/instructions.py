@@ -1,6 +1,5 @@
-"""Read assistants' instruction files: CLAUDE.md, AGENTS.md, GEMINI.md, Cursor's rules, etc.
-
-Each bullet is a statement; so is each sentence of a paragraph if it states a rule. A bullet that
+"""Read assistants' instruction files: CLAUDE.md, AGENTS.md, GEMINI.md, Cursor's rules, etc. Each
+bullet is a statement; so is each sentence of a paragraph if it states a rule. A bullet that
 describes a path or a command (`src/` – the server) becomes a note. Other sentences are left out.
 
 After the import, changes to the files are followed: new lines become records. If a line is removed,
@@ -31,7 +30,7 @@ from memory_fabric.text import same_form, words
 
 MAX_HOPS = 5
 MAX_POINTER_WORDS = 6
-# At most MAX_FILES files are read at once. Each uses up at least LEAST_COST_BYTES of `max_bytes`.
+# `read_files` reads at most MAX_FILES files; small ones count as LEAST_COST_BYTES of `max_bytes`.
 MAX_FILES, LEAST_COST_BYTES = 500, 512
 # Folders of instruction files, and the endings of these files' names.
 FOLDERS = (
@@ -95,9 +94,9 @@ class TooLarge(Exception):
 
 
 def read_files(path: str, here: Here, left: Left, max_bytes: float = float("inf")) -> list[File]:
-    """Return the instruction files at a path, including the files that they import.
-
-    Raises DeadlinePassed, and TooLarge if the files have more than `max_bytes` in total.
+    """Return the instruction files at a path (a file, or a project's folder) and all that they
+    import. Omitted files are counted in `left`. Raises DeadlinePassed, and TooLarge if all these
+    files together have more than `max_bytes`.
     """
     files: dict[str, File] = {}  # keys are real paths
     in_root = {name: os.path.join(root, name) for root in here.roots[:1] for name in _IN_ROOT}
@@ -171,8 +170,8 @@ def imports(text: str) -> list[str]:
 
 
 def may_import(real: str, target: str, here: Here) -> bool:
-    """Return True if the file `real` may import `target`: both must be in the project, or in the
-    user's folder of the same client. Claude Code's folder `projects` is excluded.
+    """Return True if the file `real` may import `target`: both must be in the project, or both in
+    the user's folder of the same client (e.g. `~/.gemini`), but not in Claude Code's `projects`.
     """
     projects = os.path.join(os.path.realpath(here.config_dir), "projects")
     if here.config_dir and _is_in(target, projects):
@@ -205,11 +204,11 @@ def _is_in(real: str, folder: str) -> bool:
 
 
 def statements(text: str, place: str, changed_at: str, left: Left) -> list[Item]:
-    """Return an instruction file's statements; those from the user's home have scope "user"."""
+    """Return a file's statements: scope "user" if its path `place` begins with `~`, else "team"."""
     lines, is_inside, before, fenced = [], False, "", memory_md.parse(text).fenced
     pointers = {f"@{path}" for path in imports(text)}
     for line in text.split("\n"):
-        # Blank our own block, and imports that are in no sentence; other lines keep their numbers.
+        # Blank this plugin's block, and imports outside of sentences; line numbers stay the same.
         is_inside = is_inside or bool(fenced and line.startswith(BLOCK_BEGIN))
         is_apart = not before or before[0] in "-*+" or before[-1] in ".:;!?"
         if line[:1] == "@" and pointers.issuperset(line.split()) and is_apart and not is_inside:
@@ -281,11 +280,10 @@ def update(
     *,
     is_last: bool = False,
 ) -> Followings:
-    """Update the records of these instruction files and of their imports, as one undo step.
-
-    A file is skipped if it and its imports exceed `max_bytes`. A later call reads it or, if this is
-    the last try (`is_last`), a notice tells the user to import it. At most `max_new` records are
-    added per file. Raises StoreUnavailable, DeadlinePassed, OSError.
+    """Update the records of these instruction files and of their imports, as one undo step. A file
+    is skipped if it and its imports exceed `max_bytes`. A later call reads it or, if this is the
+    last try (`is_last`), a notice tells the user to import it. At most `max_new` records are added
+    per file; a later call adds the rest. Raises StoreUnavailable, DeadlinePassed, OSError.
     """
     batch = f"follow-{ids.new_id()[-8:]}"  # all changes of this batch are undone together
     here, new, closed = items.here_of(memory), 0, 0
@@ -326,13 +324,13 @@ def update(
 def _bring(
     memory: Memory, place: str, file: File | None, batch: str, max_new: int | None = None
 ) -> Followings:
-    """Update the records of one file in one transaction; `file` is None if it was deleted."""
+    """Update the records of one file (None if it was deleted) in one transaction; see `update`."""
     database = memory.database(instruction_files.kind_of(place), create=True)
     assert database is not None
     followed = instruction_files.load(database)
     before = followed.pop(place, Followed(GONE, 0, ()))
     own = list(records.among(database, "id", before.ids))
-    # New records get the domain of the file's first import, whichever session reads the change.
+    # New records get the domain of the file's first import, not that of the session reading it now.
     domain = before.domain or (own[0].domain if own else domain_for(memory.settings).name)
     now = ids.timestamp()
     found = file.items if file else ()
@@ -343,7 +341,6 @@ def _bring(
     again = [r for r in kept.values() if r.id not in before.ids and not r.superseded_by]
     again = [r for r in again if r.valid_to and r.status == "active"]
     stay = {*kept, *(id_ for other in followed.values() for id_ in other.ids)}
-    # Do not close a record that the user confirmed or pinned, even if its line was removed.
     own_open = [r for r in own if r.id not in stay and _holds(r)]
     gone = [r for r in own_open if r.trust == items.TRUST and not r.pinned]
     links = [{"id": r.id, **OPEN, "was": {"by": "", "at": r.valid_to}} for r in again]

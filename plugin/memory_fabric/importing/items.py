@@ -43,7 +43,6 @@ PASSED_OVER = frozenset(("node_modules", "__pycache__"))
 
 class Item(NamedTuple):
     """One imported statement. `key` identifies it in its source, so that it is imported only once.
-
     `at` is its time (ISO 8601), or ''. `project` is the project's name or folder in the source, or
     ''. `also` is more text for search. `place` is the file, `line` the line from 1 (0: unknown).
     """
@@ -101,9 +100,8 @@ class Left:
 
 
 class Here(NamedTuple):
-    """The project that receives an import, and the folders of the user's clients.
-
-    `roots` are the real paths of the project's folders. `whole` accepts statements on any project.
+    """The project that receives an import, and the folders of the user's clients. `roots` are the
+    real paths of the project's folders. `whole` accepts statements about all projects.
     """
 
     name: str = ""
@@ -137,7 +135,7 @@ def here_of(memory: Memory, codex_home: str = "") -> Here:
 
 
 def record_of(item: Item, source: str, memory: Memory, now: str, domain: str = "") -> models.Record:
-    """Convert a statement to a redacted record; the default domain is the current folder's."""
+    """Convert a statement to a redacted record; for domain '', use the current folder's domain."""
     what = without_controls(without_secrets(cut(item.what, MAX_WHAT_CHARS)))
     # Show people where a statement is from: the instruction file, or else the name of the source.
     is_instruction = source == models.INSTRUCTIONS and bool(item.place)

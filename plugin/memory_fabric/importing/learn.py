@@ -1,6 +1,5 @@
-"""Read a project's past sessions into its memory, or condense them for an assistant's notes.
-
-Past sessions are read by the same code as running sessions (`session.follow_transcript`), in
+"""Read a project's past sessions into its memory, or condense them for an assistant's notes. Past
+sessions are read by the same code as running sessions (`session.follow_transcript`), in
 chronological order and in small durable steps, so that an interrupted run can be continued.
 """
 
@@ -78,8 +77,9 @@ class Reading:
         self.projects: list[Done] = []
 
     def read(self, chosen: Sequence[Session]) -> None:
-        """Read these sessions; after a project's last one, propose candidates (`_finish`). Finally,
-        finish projects that an interrupted run left unfinished. Raises StoreUnavailable, OSError.
+        """Read these sessions. After a project's last session, store the user's statements in its
+        prompts as candidates (`_propose`). Finally, do this for projects that an interrupted run
+        left unfinished. Raises StoreUnavailable, OSError.
         """
         self._all_bytes = sum(session.left for session in chosen)
         last = {session.place.key: session for session in chosen}
@@ -91,7 +91,6 @@ class Reading:
                 memory = self._session(session)
                 if last[key] is session:
                     self.projects.append(self._finish(memory, count[key], self._bad[key]))
-            # Also finish the projects that an interrupted run began but did not finish.
             client = client_of(CLAUDE_CODE.key)
             settings = self._settings._replace(session="", attended=True, entrypoint="")
             for id_ in [id_ for id_ in self.run.folders if id_ not in self.run.finished]:
@@ -101,7 +100,7 @@ class Reading:
                     continue
                 with contextlib.closing(memory):
                     memory.batch = self.run.batch
-                    memory.session_database()  # open for writing before `_finish` opens its views
+                    memory.session_database()  # for writing, before `_finish` makes read-only views
                     _begin(memory, self.run.batch)
                     self.projects.append(self._finish(memory, 0, 0))
         finally:
@@ -152,7 +151,7 @@ class Reading:
             memory.batch = self.run.batch
             assert memory.project is not None
             id_, run = memory.project.id, self.run
-            # Save the project in the run, so that an undo or a resumed run can find it.
+            # Save this project in the log of runs, where an undo or a resumed run looks for it.
             if run.folders.get(id_) is None or id_ in run.finished:
                 finished = tuple(other for other in run.finished if other != id_)
                 self._save(run._replace(folders={**run.folders, id_: folder}, finished=finished))
@@ -167,7 +166,7 @@ class Reading:
     def _finish(self, memory: Memory, sessions_read: int, bad: int) -> Done:
         assert memory.project is not None
         name, id_, batch = memory.project.name, memory.project.id, self.run.batch
-        # Keep isolated domains apart: first propose for all others together, then for each of them.
+        # Keep isolated domains apart: propose for all others together, then for each isolated one.
         isolated = sorted(memory.settings.domains.isolated)
         views = [within(memory, (domain,)) for domain in isolated]
         for view in (without(memory, isolated) if isolated else memory, *views):
@@ -194,10 +193,9 @@ def _begin(memory: Memory, batch: str) -> None:
 
 
 def _propose(memory: Memory) -> None:
-    """Store rules, corrections and repeated statements from the user's prompts as candidates.
-
-    The most repeated statements come first, then the newest. Only the user's acceptance gives them
-    the trust "user", because other text in a transcript may look as if the user had typed it.
+    """Store rules, corrections and repeated statements from the user's prompts as candidates. The
+    most repeated statements come first, then the newest. Only the user's acceptance gives them the
+    trust "user", because other text in a transcript may look as if the user had typed it.
     """
     database = memory.session_database()
     rows = prompts.newest_of_all(database, MAX_PROMPTS)
@@ -244,8 +242,8 @@ class Condensed(NamedTuple):
 
 
 def condense(memory: Memory, budget: int, before: str = "") -> Condensed:
-    """Return a project's newest sessions that fit in a budget of tokens (the newest in any case,
-    cut to the budget). With `before` (ISO 8601), only sessions that began earlier count.
+    """Return a project's newest sessions within a budget of tokens; the newest in any case, cut to
+    the budget. With `before` (ISO 8601), only sessions that began earlier are considered.
     """
     lines_shown, oldest = list[str](), ""
     count = spent = total = number = 0
@@ -272,7 +270,7 @@ def condense(memory: Memory, budget: int, before: str = "") -> Condensed:
 
 
 def _lines_of(db: Database, session: str, began_at: str, redact: Callable[[str], str]) -> list[str]:
-    """Condense a session to lines: prompts, cut answers, records, files; [] without prompts."""
+    """Return a session as lines: prompts, cut answers, records, changed files. [] if no prompts."""
     lines: list[str] = []
     asked = answer = ""
     for role, text in [*prompts.turns_of(db, session), ("user", "")]:

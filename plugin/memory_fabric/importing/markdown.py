@@ -1,7 +1,6 @@
-"""A parser of Markdown for memories: frontmatter, headings, bullets, paragraphs.
-
-Code blocks and comments are left out. Of YAML, only a subset is read: `key: value`, lists, and
-nested keys, which are joined with a dot.
+"""A parser of Markdown for memories: frontmatter, headings, bullets, paragraphs. Code blocks and
+comments are left out. Of YAML, only a subset is read: `key: value`, lists, and nested keys, which
+are joined with a dot.
 """
 
 import re
@@ -66,7 +65,7 @@ def parse(text: str) -> Page:
             if not lines_of_block:
                 began, is_bullet, base = number, text != bare, indent
             lines_of_block.append(text)
-    if lines_of_block:  # a code block or comment after this text was never closed
+    if lines_of_block:  # the last text, if a code block or comment after it was never closed
         texts = tuple(lines_of_block)
         blocks.append(Block(" ".join(texts), began, heading, is_bullet, texts))
     return Page(head, title, tuple(blocks))

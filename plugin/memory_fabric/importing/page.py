@@ -1,8 +1,7 @@
 """Memory pages: memories as Markdown for people to edit, one page per project and one for the user.
-
 Items are grouped under headings by kind. Each item has its text, its reason, a line with its date,
-author and state, and a comment with its id. The comment at the page's end contains all other fields
-as one JSON object per line, with checksums that show which texts were edited. It repeats no text.
+author and state, and a comment with its id. The comment at the page's end has one JSON object per
+line, with all other fields. Instead of the texts it has checksums, which show edits.
 """
 
 import hashlib
@@ -69,7 +68,6 @@ class Found(NamedTuple):
 
 class Written(NamedTuple):
     """A page to write: file name without extension, text, and the numbers of its records and rows.
-
     `parts` yields the text in parts of a few thousand lines. It can be iterated only once, and only
     inside the `with` block of `pages`.
     """
@@ -83,7 +81,7 @@ class Written(NamedTuple):
 
     @property
     def about_parts(self) -> int:
-        """Estimate the number of `parts`, assuming a visible line and a data line for each item."""
+        """Estimate the number of `parts`: an item has about one visible line and one data line."""
         number = self.records + self.entities + self.relations + self.observations
         return 2 * number // LINES_AT_ONCE + 1
 
@@ -183,7 +181,7 @@ def _items(lines: Sequence[str]) -> Iterator[Item]:
             bare = line.lstrip(" ")
             is_outside = bool(bare) and len(line) - len(bare) <= len(indent)
             if line.startswith(("# ", "## ")) or f"{bare} ".startswith("- ") or is_outside:
-                break  # this item lacks the line with an id
+                break  # the item ends here, without a line with its id
             at += 1
             # An editor may have stripped the space after `*Why:*`.
             if f"{inner} ".startswith(WHY) and texts is what:
@@ -206,9 +204,8 @@ def _plain(lines: Sequence[str]) -> str:
 
 @contextmanager
 def pages(memory: Memory) -> Iterator[list[Written]]:
-    """Return a context manager that yields the pages of the readable databases.
-
-    Each is read in one transaction, so later changes are unseen. Raises StoreUnavailable, OSError.
+    """Return a context manager that yields one page for each readable database. Each database is
+    read in one transaction, so later changes are unseen. Raises StoreUnavailable, OSError.
     """
     databases = memory.databases()
     try:
@@ -298,7 +295,7 @@ def _relation_lines(c: Connection) -> Iterator[str]:
 
 
 def _data(c: Connection, project: str, own: Sequence[Seen]) -> Iterator[Row]:
-    """Yield a page's data: `own` records and graph rows, without the texts that the page shows."""
+    """Yield a page's data rows: its records (`own`) and the graph, without the texts it shows."""
     yield {"project": project}
     for record, seen in own:
         plain = records.as_object(Record(record.type, ""))

@@ -1,7 +1,6 @@
-"""Import a memory page: restore missing memories, and change edited memories.
-
-A text keeps its trust only if it is unchanged and was signed with the key of memory's home. Edited
-and added texts may come from anyone, so they lose trust unless the user calls the page `mine`.
+"""Import a memory page: restore missing memories, and change edited memories. A text keeps its
+trust only if it is unchanged and was signed with the key of memory's home. Edited and added texts
+may come from anyone, so they lose trust unless the user calls the page `mine`.
 """
 
 import os
@@ -43,10 +42,9 @@ Seen = tuple[Record, tuple[str, ...]]  # a record and the sessions in which it w
 
 
 class Restoring(NamedTuple):
-    """The plan for importing a page: records with their sessions, graph rows, and counts.
-
-    `is_own` is True if unchanged memories keep their trust. `had_trust` counts records that lose
-    the trust "user". `removed` lists (entity, old text) of edited observations, which are deleted.
+    """The plan for importing a page: records with their sessions, graph rows, and counts. If
+    `is_own`, unchanged memories keep their trust. `had_trust` counts records that lose the trust
+    "user". `removed` has (entity, old text) of each edited observation: the old text is deleted.
     """
 
     name: str
@@ -73,8 +71,8 @@ def is_page(path: str) -> bool:
 
 
 def plan(memory: Memory, path: str, *, mine: bool, anyway: bool = False) -> Restoring:
-    """Compare a page with memory, without writing. Raises OSError, and BadInput if the page belongs
-    to another project and `anyway` is False.
+    """Plan, without writing, what importing a page changes. `mine`: edited texts are the user's.
+    Raises OSError, and BadInput if a page is invalid or, unless `anyway`, another project's.
     """
     data = files.read_bytes(path, MAX_BYTES) or b""
     try:
@@ -135,7 +133,7 @@ class _Comparison:
         database = memory.database(store, create=False)
         self._c = database.connection if database else None
         self._left, self._counts = Left(), Counter[str]()
-        # Of items with the same id, use the first: the others may be copies that got a new text.
+        # If several items have the same id, use the first: the others may be edited copies of it.
         self._items = {item.id: item for item in reversed(found.items) if item.id}
         self._records: dict[str, Seen] = {}
         self._texts: dict[str, str] = {}
@@ -198,7 +196,7 @@ class _Comparison:
         self._counts["edited"] += is_edited
 
     def _take_edit(self, live: tuple[Record, list[str]], record: Record, sums: list[Any]) -> bool:
-        """Accept the page's edit of a stored record, or count why not and return False."""
+        """Accept the page's edit of a stored record, or count the reason and return False."""
         stored, seen = live
         if _sums(record) == sums or (stored.what, stored.why) == (record.what, record.why):
             self._left.add(items.KNOWN, record.what)
@@ -214,7 +212,6 @@ class _Comparison:
         return False
 
     def _graph(self) -> dict[str, list[Row]]:
-        # Rows that memory already has are not restored.
         graph: dict[str, list[Row]] = {table: [] for table in NEEDED}
         for row in self._found.data:
             table = next((key for key in NEEDED if isinstance(row.get(key), dict)), "")

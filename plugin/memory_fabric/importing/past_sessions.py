@@ -20,7 +20,6 @@ from memory_fabric.store.home import switches
 from memory_fabric.store.projects import identity, registry_file
 
 NEW, REST, READ, RUNNING, GONE, OFF = "new", "rest", "read", "running", "gone", "off"
-# States of the sessions that a run of `learn` reads.
 TO_READ = (NEW, REST)
 # A session counts as running if its transcript changed within this many seconds.
 RUNNING_S = 600
@@ -31,8 +30,8 @@ SOON_DAYS = 7
 
 
 class Place(NamedTuple):
-    """The project of a folder; `id` is '' if unknown. `gone` is True if the folder was deleted and
-    may not have belonged to this project; `learn` does not begin to read its sessions.
+    """The project of a folder; `id` is '' if unknown. `gone`: the folder was deleted and may not
+    have belonged to this project, so `learn` reads only those of its sessions that it has begun.
     """
 
     id: str
@@ -67,9 +66,8 @@ def make(
     moved: Mapping[str, str] | None = None,
     failed: list[str] | None = None,
 ) -> list[Session]:
-    """Return all sessions in the clients' folders `roots`, in chronological order.
-
-    `moved` maps old to new paths of folders, besides those saved earlier; `failed` collects errors.
+    """Return all sessions in the clients' folders `roots`, in chronological order. `moved` maps old
+    to new paths of folders, in addition to the moves in the run log; `failed` collects errors.
     """
     registry = registry_file.read_registry(settings.home)
     new_places = runs.moved(settings.home) | dict(moved or {})
@@ -126,13 +124,13 @@ def deleted_soon(sessions: Iterable[Session], now_s: float) -> list[Session]:
 
 
 def expired(sessions: Sequence[Session], settings: Settings, now_s: float) -> list[Session]:
-    """Return unread sessions older than `episodes_keep_days`: records are stored, but no turns."""
+    """Return unread sessions older than `episodes_keep_days`; of these, only records are stored."""
     since_s = now_s - settings.episodes_keep_days * transcripts.DAY_S
     return [session for session in to_read(sessions) if session.transcript.changed_s < since_s]
 
 
 def read_until(sessions: Iterable[Session]) -> str:
-    """Return the time of the newest read session before all unread (not running) ones, or ''."""
+    """Return the time of the newest read session older than all sessions yet to be read, or ''."""
     sessions = list(sessions)
     first = min(_changes(to_read(sessions)), default=float("inf"))
     times = _changes(session for session in sessions if session.state == READ)
@@ -178,11 +176,10 @@ def _place(registry: Any, folder: str) -> Place:
 
 
 def _belongs(registry: Registry, folder: str, top: str, id_: str) -> bool:
-    """Return True if a deleted folder inside the worktree `top` belonged to its project, `id_`.
-
-    This is so for Claude Code's worktrees, and if the registry assigns the folder, or else its
-    nearest registered parent below `top`, to the project. Any other folder may have been a separate
-    project inside a larger repository, for instance if the whole home folder is a repository.
+    """Return True if a deleted folder inside the worktree `top` belonged to the project `id_`. This
+    holds for Claude Code's worktrees, and if the registry assigns the folder to the project. If it
+    does not list the folder, its nearest listed parent below `top` counts. Any other folder may
+    have been a separate project inside a larger repository, for instance if the home folder is one.
     """
     if folder.startswith(os.path.join(top, ".claude", "worktrees", "")):
         return True

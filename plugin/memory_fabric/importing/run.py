@@ -59,10 +59,9 @@ def new_batch() -> str:
 def plan(
     memory: Memory, source: Source, path: str, here: Here, others: dict[str, list[str]]
 ) -> Plan:
-    """Read a source and select what to store, without writing anything.
-
-    `others` maps names of other projects to their folders. If it is empty, statements about other
-    projects are left out. Raises BadInput, StoreUnavailable, OSError.
+    """Read a source and select what to store, without writing anything. `others` maps names of
+    other projects to their folders. If it is empty, statements about other projects are left out.
+    Raises BadInput, StoreUnavailable, OSError.
     """
     reading = source.read(path, here._replace(whole=True) if others else here)
     left = Left(reading.left)
@@ -142,9 +141,8 @@ def _chunks(
 def store(
     memory: Memory, plans: Sequence[Plan], batch: str, progress: Progress | None = None
 ) -> list[dict[str, Any]]:
-    """Store all plans as one batch; return one result for each plan. Raises StoreUnavailable.
-
-    A result has the numbers of stored `records` and `relations`, and the id of the `batch`.
+    """Store all plans as one batch; return one result for each plan: the numbers of stored
+    `records` and `relations`, and the id of the `batch`. Raises StoreUnavailable.
     """
     due = [[part for part in plan.parts if part.records or part.relations] for plan in plans]
     own = memory.settings.project_dir
@@ -223,7 +221,7 @@ def folders_by_name(settings: Settings, roots: dict[str, str]) -> dict[str, list
 
 
 def twins(memory: Memory, here: Here, plans: Sequence[Plan], roots: dict[str, str]) -> list[str]:
-    """Return folders of other projects that share a name by which a source calls this project."""
+    """Return folders of other projects that have a name by which a source calls this project."""
     stated = {name.casefold().split("/")[0] for plan in plans for name in plan.names}
     if not stated:
         return []

@@ -33,7 +33,7 @@ class Run(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """Numbers of changes in a project that an undo reverted, failed on, or kept as accepted."""
+    """Numbers of changes that an undo reverted, failed to revert, or kept as already accepted."""
 
     name: str
     changes: int = 0

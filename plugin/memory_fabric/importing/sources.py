@@ -152,7 +152,6 @@ def _rows(
 
 
 def _item_of_row(table: str, row: Row, left: Left) -> Item | None:
-    """Convert a row to a statement, or count it as omitted and return None."""
     epoch = row["created_at_epoch"]
     is_time = isinstance(epoch, int | float) and 0 < epoch < 1e14
     at = timestamp(epoch / 1000 if epoch > 1e11 else epoch) if is_time else ""  # > 1e11: ms, else s
@@ -267,8 +266,8 @@ def _memory_text(memory: Any) -> str | None:
 
 
 class Source(NamedTuple):
-    """A kind of source: its key in evidence, display name, reader, and two tests. One test
-    recognises a folder by its path, the other a Markdown page by its path and text.
+    """A kind of source: its key in records' evidence, display name and reader, and two tests.
+    `is_folder` recognises a folder by its path, `is_page` a Markdown page by path and text.
     """
 
     key: str
@@ -331,9 +330,8 @@ SOURCES = (CLAUDE_MEM, CODEX, AUTO_MEMORY, INSTRUCTIONS, BASIC_MEMORY, MEM0)
 
 
 def recognise(path: str) -> tuple[Source | None, str]:
-    """Return the kind of source at a path (None for a graph file) and the path to read.
-
-    Raises NotFound, BadInput, OSError.
+    """Return the kind of source at a path (None for a graph file), and the path to read: `path` or,
+    for claude-mem's folder, the database in it. Raises NotFound, BadInput, OSError.
     """
     if not os.path.exists(path):
         raise NotFound(path, f"The file {path} does not exist.", remedy="Check its path.")
@@ -366,7 +364,7 @@ def recognise(path: str) -> tuple[Source | None, str]:
 
 
 def expect_graph(path: str, called: str) -> None:
-    """Raise BadInput if a file does not look like a graph file of the MCP reference server."""
+    """Raise BadInput (about `called`) if a file is unlike the MCP reference server's graph file."""
     with files.open_regular(path) as stream:
         head = stream.read(HEAD_BYTES)
     if b"\0" in head:

@@ -28,7 +28,7 @@ MAX_LOOKED_AT = 2000
 
 
 def provenance(claimed: Claimed) -> models.Provenance:
-    """Return the provenance of an ingested text: its sender, its session, its time, and so on."""
+    """Return the provenance of an ingested text: sender, session, domain and time (`said_at`)."""
     ingest = claimed.ingest
     at = said_at(ingest.created_at, claimed.accepted_at)
     by = models.Provenance(models.INGEST, "tool", ingest.session_id, ingest.source_model, at=at)
@@ -70,9 +70,9 @@ def records(
     claimed: Claimed, known: Mapping[str, str], unread: Unread | None = None
 ) -> list[models.Record]:
     """Return the records of a text, with deterministic ids: its decisions, and the notes in its
-    summary. All other text is stored only as turns. `known` maps `name_key`s to names of existing
-    entities, to recognise mentions. `unread` counts decisions and notes that cannot be parsed;
-    their records have only a text, without a reason, entities or alternatives.
+    summary. All other text is stored only as turns. `known` maps a key (`name_key`) of each known
+    entity to its name, to recognise mentions of entities. `unread` counts decisions and notes that
+    cannot be parsed. Their records have only a text, without a reason, entities or alternatives.
     """
     unread = unread or Unread()
     sure = claimed.ingest.confidence
@@ -96,7 +96,7 @@ def records(
 
 
 def _noted(note: Note, known: Mapping[str, str], unread: Unread) -> models.Record:
-    """Convert a note to a record that supersedes no other; a quotation in the note is left out."""
+    """Convert a note to a record. It supersedes none, and a quotation in the note is left out."""
     note = note._replace(text=without_secrets(note.text))
     rejected = [without_secrets(name) for name in alternatives(note.instead_of)]
     parse_note = partial(statement, type=note.kind, why=without_secrets(note.why), known=known)

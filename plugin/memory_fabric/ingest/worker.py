@@ -1,9 +1,7 @@
-"""The worker process of the ingest queue, which `memory-fabric queue work` runs.
-
-Several workers may run at once; each owns a text until its lease on the text expires. If the store
-cannot accept a text now, the text is retried later. The worker first saves a plan for the text,
-whose steps have fixed ids and are marked as done in the queue. So another worker can continue the
-plan, and nothing is stored twice.
+"""The worker process of the ingest queue, run by `memory-fabric queue work`. Several workers may
+run at once; each owns a text until its lease on it expires. If the store cannot accept a text now,
+it is retried later. Before storing a text, a worker saves a plan in the queue: the text's records,
+with fixed ids, and how many are stored. So another worker can continue, without storing any twice.
 """
 
 import os
@@ -193,8 +191,8 @@ def limited(memory: Memory, limit_s: float) -> AbstractContextManager[None]:
 def process_text(
     memory: Memory, claimed: Claimed, note: Callable[[Mapping[str, Any]], bool]
 ) -> dict[str, Any] | None:
-    """Process a text; return its record ids (`records`) and number of `turns`. `note` saves the
-    progress; if it returns False, another worker owns the text: return None. Only the caller's last
+    """Process a text; return its record ids (`records`) and number of `turns`, or None if another
+    worker owns the text: then `note`, which saves progress, returns False. Only the caller's last
     write is durable: steps lost in a power failure are repeated. Raises StoreUnavailable.
     """
     progress = dict(claimed.progress)
@@ -230,7 +228,7 @@ def process_text(
 
 
 def try_once(memory: Memory, claimed: Claimed, worker: str, now: Clock, lease_s: float) -> bool:
-    """Process a claimed text; return False if another worker owns it by now. Catches no errors."""
+    """Process a text; return False if another worker owns it by the end. Catches no errors."""
 
     def note(progress: Mapping[str, Any]) -> bool:
         return ingest_queue.save_progress(memory, claimed.id, worker, progress, now() + lease_s)

@@ -15,7 +15,7 @@ WEAK = word_lists.words("weak_words")
 # Function words of the major languages besides English; they say hardly anything about a topic.
 FUNCTION_WORDS = word_lists.words("function_words")
 WEAK_STRENGTH, NUMBER_STRENGTH, NAME_STRENGTH = 0.3, 0.5, 1.3
-# The weight of a single word of an agent's name; only the whole name shows that the agent is meant.
+# Strength of a single word of an agent's name: low, as only the whole name shows that it is meant.
 AGENT_WORD_STRENGTH = 0.5
 # For each of these words, both its short and its long form are searched for.
 SHORT_FORMS = {
@@ -40,7 +40,7 @@ class Concept(NamedTuple):
 
 @lru_cache(8)  # every stage of a recall needs the concepts of the same query
 def concepts(query: Query) -> tuple[Concept, ...]:
-    """Return a query's concepts: its terms, then each single word of agent names in the query."""
+    """Return a query's concepts: first its terms, then the single words of agent names in it."""
     names = {hint.lower() for hint in query.entity_hints}
     by_stem: dict[str, Concept] = {}
     meanings = dict(query.meant)

@@ -1,9 +1,8 @@
 """Recognise what a prompt asks for: earlier conversations, help, a person, a number, a time. A
 prompt that only mentions a past time ("the deployment of yesterday fails") does not ask for earlier
-conversations. In languages with spaces, a phrase must match whole words; in others, it may match
-anywhere. A prompt can also ask where the last session ended ("where were we") or, as the first of
-its session, continue the work ("continue"). A memory is an answer only if it contains a word of the
-requested kind.
+conversations. In languages with spaces, phrases match only whole words; in others, anywhere. A
+prompt can also ask where the last session ended ("where were we") or, as the first of its session,
+continue the work ("continue"). A memory is an answer only if it has a word of the requested kind.
 """
 
 from collections.abc import Iterable
@@ -83,7 +82,7 @@ def _phrases(*names: str) -> dict[str, list[str]]:
 
 
 def _phrases_in(text: str, names: Iterable[str], without_spaces: str) -> list[str]:
-    """Return the listed phrases that occur in a prompt outside code spans and file names."""
+    """Return the phrases of these sections that a prompt contains, outside code and file names."""
     if len(text) > HEAD_CHARS + TAIL_CHARS:
         text = f"{text[:HEAD_CHARS]} {text[-TAIL_CHARS:]}"
     text = " ".join(text.split("`")[::2]) if text.count("`") % 2 == 0 else text
@@ -97,7 +96,7 @@ def _phrases_in(text: str, names: Iterable[str], without_spaces: str) -> list[st
         for phrase in phrases.get(word, ()):
             parts = phrase.split()
             spoken = numbered[at : at + len(parts)]
-            # A hyphenated word (`prior-chat`) is not a phrase, so require more than one token.
+            # The words must come from several tokens: `prior-chat` is not the phrase "prior chat".
             is_phrase = len(parts) == 1 or spoken[-1][1] > number
             if is_phrase and [word for word, _ in spoken] == parts:
                 present.append(phrase)

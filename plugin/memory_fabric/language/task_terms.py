@@ -21,7 +21,7 @@ FOCUS_CHARS = 400
 
 
 def questions(task: str) -> tuple[str, ...]:
-    """Return the subject of a `text_of` task: (whole,), or (start, whole) if long; () if none."""
+    """Return the subject of a task (see `text_of`): (whole,), or (start, whole) if long, or ()."""
     description, _, prompt = without_injected(task).partition("\n")
     kinds: dict[str, list[str]] = {"personas": [], "shapes": [], "manners": [], "": []}
     for sentence in _sentences(prompt):

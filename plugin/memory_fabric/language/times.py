@@ -101,7 +101,7 @@ def moment(text: str, now: str) -> str:
 
 
 def stated(text: str, now: str, field: str) -> str:
-    """Convert the value of a field to a time. Raises BadInput if the value is not a time."""
+    """Convert a text to an exact time (see `moment`). Raises BadInput, which names the `field`."""
     time = moment(text, now)
     if not time:
         remedy = 'Say 2026-01-15, 2026-01, 30d, "last month" or a time in ISO 8601.'
@@ -115,9 +115,8 @@ def _not_after(moment: datetime, now: str) -> str:
 
 
 def ranges(text: str, now: str) -> tuple[Range, ...]:
-    """Return up to four time spans mentioned in a text, each as (first day, day after the last).
-    Dates, months, years, weekdays, "yesterday", "last week" and the like are recognised. A month
-    without a year is the latest one that is not in the future.
+    """Return up to four time spans in a text (dates, years, weekdays, "last week", etc.), each as
+    (first day, day after the last). A month without a year is the latest one not in the future.
     """
     moment = parsed(now) if now else None
     lowered = text.lower()

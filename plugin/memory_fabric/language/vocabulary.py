@@ -14,7 +14,7 @@ KNOWN_AGENTS = words(_FILE, "agents")
 # A hyphenated name whose last part is a role is an agent: `payments-engineer`, `api-designer`.
 AGENT_ROLES = words(_FILE, "roles")
 _NOT_AGENT_STARTS = frozenset("non co ex pre per third anti multi single self full-time".split())
-# More endings of agent names. Before these or roles, an ordinary word is a technology: `go-expert`.
+# More endings of agent names. Before one of these or a role, `go` or `react` is a technology.
 _PERSONS = frozenset("expert pro dev guru agent".split())
 
 
@@ -57,7 +57,7 @@ def entity_type(name: str) -> str:
 
 
 def agent_terms(agent_type: str) -> tuple[str, ...]:
-    """Return the topics of an agent type if it is known, or else of the known words in its name."""
+    """Return the topics of a known agent type; for others, those of the known words in its name."""
     if terms := AGENT_TERMS.get(agent_type.lower()):
         return terms
     parts = agent_type.lower().replace("_", "-").split("-")

@@ -1,6 +1,5 @@
-"""Words, phrases and tables from the files in `data/`, read on first use. A section of a file is a
-heading `== name ==`, followed by words or by whole lines. A line that begins with `# ` is a
-comment.
+"""Words, phrases and tables from files in `data/`, read on first use. A section of a file is a
+heading `== name ==`, followed by words or by whole lines. Lines that begin with `# ` are comments.
 """
 
 import os
@@ -48,7 +47,7 @@ def phrases(file: str, name: str) -> str:
 
 @cache
 def filled(file: str) -> dict[str, tuple[str, ...]]:
-    """Return a file's regular expressions by section, with `<NAME>`s from `parts` expanded."""
+    """Return a file's regexes by section; `<NAME>`s defined in its section `parts` are expanded."""
     lists = sections(file)
     parts: dict[str, str] = {}
     for line in lists["parts"]:

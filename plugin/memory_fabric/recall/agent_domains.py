@@ -1,6 +1,7 @@
 """The domain of a memory, and the limits of what isolated agents may read. The domain is the first
-of these that is set: by the caller; in config.toml, for the agent type or else for the folder; by
-the agent type's name; otherwise `general`.
+of these that is set: the caller's choice; the agent type's domain in config.toml;
+MEMORY_FABRIC_DOMAIN; the folder's domain in config.toml; the domain named after the agent type;
+`general`.
 """
 
 import os
@@ -25,7 +26,7 @@ GENERAL = "general"
 
 
 class AgentDomain(NamedTuple):
-    """A caller's domain; `stated` if config.toml isolates it or sets it for the agent type."""
+    """A caller's domain. `stated`: config.toml isolates it, or sets it for the agent type."""
 
     name: str = GENERAL
     stated: bool = False
@@ -38,9 +39,9 @@ def stated_name(stated: str) -> str:
 
 
 def domain_for(settings: Settings, agent_type: str = "", place: str = "") -> AgentDomain:
-    """Return the domain of an agent type in the folder `place` (default: the session's folder). The
-    agent type's domain comes first if this domain or the type is isolated, then the folder's domain
-    if it is isolated. Otherwise, the order in the module's docstring applies.
+    """Return the domain of an agent type in the folder `place` (default: the session's folder): the
+    agent type's domain if this domain or the type is isolated, otherwise the folder's domain if it
+    is isolated. In all other cases, the order in the module's docstring applies.
     """
     config = settings.domains
     mapped = stated_for(agent_type, config.agents) or "" if agent_type else ""
@@ -101,7 +102,7 @@ def _domain_of_place(place: str, settings: Settings) -> str:
     if not settings.domains.paths or not place:
         return ""
     here = os.path.realpath(place)
-    # Relative paths start at the worktree of `place` and, if this is a link, at its target's.
+    # A relative path in config.toml starts at the worktree of `place` or of its link's target.
     tops = {identity.worktree_of(here), identity.worktree_of(os.path.abspath(place))}
     domains = [(0, "")]
     for stated, domain in settings.domains.paths.items():

@@ -49,15 +49,15 @@ LEAST_LAST_WORD = 5
 # Maximum numbers: sessions to read, sessions that add candidates, and turns of each such session.
 MAX_SESSIONS, ADDED_SESSIONS, TURNS_OF_EACH = 100, 20, 3
 SATURATION, LENGTH_SHARE = 2.0, 0.75
-# The weight of a session's similarity to the BEST_FEW best sessions. Its WORDS_OF_EACH heaviest
-# words are compared with the WORDS_OF_BEST heaviest words of those sessions.
+# A session's similarity to the BEST_FEW best sessions counts LIKENESS_WEIGHT times. The session's
+# WORDS_OF_EACH heaviest words are compared with the WORDS_OF_BEST heaviest of those sessions.
 LIKENESS_WEIGHT, BEST_FEW, WORDS_OF_BEST, WORDS_OF_EACH = 2.0, 5, 40, 100
 # The extra weight of the newest session, and the number of sessions over which the weight decays.
 NEWNESS_WEIGHT, NEWNESS_SESSIONS = 1.0, 20
 
 
 class Continued(NamedTuple):
-    """The scores (0-1) of sessions by id, turns of the best sessions, and errors of databases."""
+    """Sessions that a message may continue: scores (0-1) by id, turns of the best, and errors."""
 
     scores: Mapping[str, float] = {}
     candidates: tuple[Candidate, ...] = ()
@@ -74,7 +74,7 @@ def is_message(query: Query) -> bool:
 
 
 def continued(query: Query, memory: Memory, known: Sequence[Candidate]) -> Continued:
-    """Score the sessions that a message may continue; find their turns. Raises DeadlinePassed."""
+    """Score sessions a query may continue; find turns not in `known`. Raises DeadlinePassed."""
     if query.phrases or not is_message(query):
         return Continued()
     wanted = concepts(query)
@@ -101,7 +101,7 @@ def continued(query: Query, memory: Memory, known: Sequence[Candidate]) -> Conti
 
 
 def scored(texts: Mapping[str, str], wanted: Sequence[Concept]) -> dict[str, float]:
-    """Return the score of each session's text, 1 for the best. `texts` are ordered by time."""
+    """Score sessions by their texts (best: 1). `texts` are oldest first; newer ones count more."""
     counts = {
         session: Counter(stem(word) for word in words(text) if word not in STOPWORDS)
         for session, text in texts.items()
@@ -129,7 +129,7 @@ def scored(texts: Mapping[str, str], wanted: Sequence[Concept]) -> dict[str, flo
 
 
 def _likeness(counts: Mapping[str, Counter[str]], matched: Mapping[str, float]) -> dict[str, float]:
-    """Return each session's cosine similarity to the best sessions, weighted by word rarity."""
+    """Return each session's cosine similarity to the best in `matched`, weighted by word rarity."""
     holding = Counter(word for words_of in counts.values() for word in words_of)
     vectors = {}
     for session, words_of in counts.items():
@@ -186,7 +186,7 @@ _ASKING = ("?", "？")
 def without_empty_turns(
     candidates: Sequence[Candidate], query: Query, session: str = ""
 ) -> list[Candidate]:
-    """Drop turns without content, and the user's questions that add nothing to this question."""
+    """Drop turns without content, and the user's questions in `session` or without new words."""
     if query.phrases:
         return list(candidates)
     asked: set[str] = set()
@@ -247,9 +247,9 @@ def worth_ranking(hits: Sequence[Hit], most: int) -> list[Hit]:
 
 
 def settled_first(hits: Sequence[Hit], query: Query, found: Sequence[Hit]) -> list[Hit]:
-    """Move settled statements (`_is_settled`) up. Each is put before a statement of the user in a
-    turn if it covers at least as much of the query, and before another turn or a question if it
-    covers at least half as much. A moved hit gets the score of its new position.
+    """Move settled statements (`_is_settled`) up. A settled statement is put before a user's
+    statement in a turn if it covers at least as much of the query, and before any other turn or a
+    question if it covers at least half as much. A moved hit gets the score of its new position.
     """
     if asks_for_the_assistant(query.text):
         return list(hits)

@@ -42,7 +42,7 @@ def explain(
     """
     answer = fabric.recall(text, session=session, explain=True, **question)
     words = tuple((c.text, c.strength) for c in concepts(answer.query))
-    # Hooks rank without the semantic model, and filter only by a domain named in the prompt.
+    # Rank as hooks do: without the semantic model, filtered only by a domain that the prompt names.
     hooks = Fabric(fabric.memory, fabric.now).in_named_domain(text)
     query = hooks.query_of_prompt(text)
     if inject.is_silent(query):

@@ -163,7 +163,9 @@ def domains_of(filters: Filters) -> tuple[str, ...]:
 
 
 def for_store(filters: Filters, memory: Memory) -> Filters:
-    """Return filters for SQL: no domains; case-folded projects and '' (no tag) for this project."""
+    """Return the filters for SQL: without domains, and with case-folded names of projects. If these
+    include this project, '' is added, which selects its rows without a project tag.
+    """
     own = memory.project.name.casefold() if memory.project else ""
     names = [name.casefold() for name in filters.projects]
     untagged = [""] if own and own in names else []

@@ -28,7 +28,8 @@ RARE_SHARED, FEW_TOPICS, MANY_TOPICS, SHARED_OF_MANY = 2, 2, 12, 3
 LEAST_HELD, MOST = 0.2, 0.6
 # A request repeats a memory of at least LONG_MEMORY words if it contains this share of the words.
 SAID_ITSELF, LONG_MEMORY = 0.75, 6
-# The minimum (weighted) share of the prompt that a memory covers, by number of shared rare words.
+# The (weighted) share of the prompt that a memory must cover, unless it reaches HELD_FLOORS. The
+# keys are numbers of rare words that both share; 2 also stands for more.
 COVERAGE_FLOORS = {1: 0.45, 2: 0.1}
 # A memory is relevant to a prompt of any length if the prompt contains this share of its words.
 HELD_FLOORS = {1: 0.75, 2: 0.4}
@@ -98,7 +99,7 @@ class Floor:
         return part.lacks(part_hits[hit.id]) if hit.id in part_hits else lacking
 
     def _part(self, text: str) -> tuple["Part", Mapping[str, Hit]]:
-        """Return a sentence's requirements, and matching hits by id, marked with their coverage."""
+        """Return the sentence's requirements, and the hits that match it, with coverage, by id."""
         if text not in self._parts:
             sentence = parse(text, plain=True)
             # Ignore the words with which the prompt asks for earlier conversations.
@@ -171,7 +172,6 @@ class Part:
         full_text = f"{hit.text} {hit.metadata.get('why') or ''}"
         if not questions.holds(self.kind, full_text, hit.entities):
             return "holds no answer of the kind that is asked for"
-        # Collect the stems of the memory's content words.
         parts = [part for word in words(hit.text) for part in cjk_pairs(word) or (word,)]
         own = frozenset(stem(word) for word in parts if word not in _NO_CONTENT)
         share = len(own & self.stems) / len(own) if own else 0.0
@@ -184,7 +184,7 @@ class Part:
         is_about = is_about and len(shared) >= needed
         # In scripts without spaces, half of all character pairs are not words: halve LEAST_HELD.
         least = LEAST_HELD / 2 if cjk_pairs(hit.text) else LEAST_HELD
-        # A replacement may match by the words of the memory that it replaces instead of its own.
+        # A memory may match by the words of the memory that it replaces; then skip this test.
         is_held = share >= least or bool(hit.metadata.get("replaces"))
         if self.topics > FEW_TOPICS and not (is_about and is_held):
             return TOO_LITTLE
@@ -204,7 +204,6 @@ class Part:
         return self.topic_words.intersection(matched).difference(name)
 
     def _is_named(self, name: str) -> bool:
-        """Return True if the prompt contains an entity's name, or a specific word of the name."""
         if name_key(name) in self.names:
             return name.lower() not in concepts.WEAK
         return any(self.strengths.get(word, 0.0) >= concepts.NAME_STRENGTH for word in words(name))
@@ -222,7 +221,7 @@ def _all_numbered(text: str) -> dict[tuple[str, bool], set[str]]:
 
 
 def _numbered(found: Sequence[str], marks: Container[str]) -> dict[tuple[str, bool], set[str]]:
-    """Map (noun's stem, whether first as in "ticket 7") to the numbers or letters next to it."""
+    """Map (noun's stem, True for "ticket 7", False for "7 tickets") to the numbers or letters."""
     numbered: dict[tuple[str, bool], set[str]] = {}
     for at, word in enumerate(found):
         if word not in marks:

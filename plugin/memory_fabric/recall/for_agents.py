@@ -39,7 +39,7 @@ MIN_LINE_CHARS, MIN_TEXT_CHARS = 110, 30
 OF_WORK = tuple(kind for kind in models.STATED_TYPES if kind not in models.OPEN_TYPES)
 KIND_HITS = 4
 FRAME_CHARS = len("\n".join((OPEN_FENCE, render.AGENT_HEADING, CLOSE_FENCE)))
-# Limits: newest matches of a kind's topics, newest rows for its domain; tasks find older memories.
+# Limits for a kind: newest topic matches, newest rows for its domain. Tasks find older memories.
 NEWEST_MATCHES, NEWEST_ROWS = 60, 1000
 
 
@@ -86,7 +86,9 @@ def for_agent(
 def asked_for(
     tasks: Sequence[str], ask: Ask, is_strong: Callable[[Hit, str], bool], *, searches: bool = False
 ) -> list[list[Hit]]:
-    """Return hits for each task, best first, until the deadline; only strong ones if `searches`."""
+    """Return the hits for each task, best first, as far as the deadline allows. If `searches`, the
+    agent only searches for files, and only hits with `is_strong` are returned.
+    """
     queues: list[list[Hit]] = []
     tasks = tuple(dict.fromkeys(tasks))
     for task in tasks:
@@ -97,7 +99,7 @@ def asked_for(
                     break
                 for hit in ask(question):
                     if not (strict or searches) or is_strong(hit, question):
-                        # Keep the entities that the record itself lists; merging adds others.
+                        # Use the record's own entities: merging similar hits may have added more.
                         entities = hit.source == "records" and hit.metadata.get("entities")
                         names = tuple(entities or hit.entities)
                         hits.setdefault(hit.id, hit._replace(entities=names))
@@ -110,7 +112,7 @@ def asked_for(
 
 
 def _asked(task: str, *, alone: bool) -> Iterator[tuple[str, bool, int]]:
-    """Yield (question, True if only strong hits count, number of earlier hits that suffice)."""
+    """Yield (question, True if only strong hits count, number of hits that make it unnecessary)."""
     questions = task_terms.questions(task)
     yield from ((question, False, 1) for question in questions[:1])
     if title := task_terms.title(task):
@@ -120,7 +122,7 @@ def _asked(task: str, *, alone: bool) -> Iterator[tuple[str, bool, int]]:
 
 
 def strong_at(now: str) -> Callable[[Hit, str], bool]:
-    """Return `is_strong(hit, question)`: True for non-turns sharing two topics and many words."""
+    """Return a test that a hit is no turn and shares two topics and many words with a question."""
     query_of = cache(partial(parse, now=now, plain=True))
 
     def is_strong(hit: Hit, question: str) -> bool:
@@ -188,7 +190,7 @@ def with_more(kept: Sequence[Hit], more: Iterable[Hit], chars_left: int) -> list
 
 
 def of_kind(kind: "Kind", memory: Memory) -> list[Hit]:
-    """Return the newest records of a kind's domain or topics: first pinned, then RULE_TYPES."""
+    """Return the newest records on a kind's topics or of its domain, the pinned ones first."""
     holding = f"{ACTIVE_CURRENT} AND scope <> 'local' AND type IN ({marks(OF_WORK)})"
     records: list[Record] = []
     if match := match_expression(kind.terms):

@@ -21,7 +21,7 @@ from memory_fabric.recall.retrieve import FOR_PROMPTS
 from memory_fabric.text import STOPWORDS, content_stems, stem, words
 
 PROMPT_CHARS, AGENT_CHARS = 2000, 1200
-# Maximum numbers per prompt: of facts, of facts on several subjects, and of past turns.
+# Limits per prompt: MAX_HITS facts (MAX_SUBJECTS if on several subjects), MAX_EPISODES past turns.
 MAX_HITS, MAX_SUBJECTS, MAX_EPISODES = 2, 3, 3
 STATED_IN = 0.85
 # A further hit needs at least this share of the best hit's relevance to be injected.
@@ -65,7 +65,7 @@ def may_show_a_failure(text: str) -> bool:
 
 
 def with_conflicts(hits: Sequence[Hit], query: Query) -> list[Hit]:
-    """Mark the hits that are current records and contradict a request in the prompt."""
+    """Return all hits; current records that contradict a request in the prompt get `conflict`."""
     if is_paste(query.text):
         return list(hits)
     clauses = requests(query.asked)
@@ -92,7 +92,7 @@ class Known(TypedDict, total=False):
 
 
 def above_floor(hits: Sequence[Hit], query: Query, **known: Unpack[Known]) -> list[Hit]:
-    """Return the hits that are certainly relevant to this prompt, in the same order; often none."""
+    """Return, in order, the certainly relevant hits that are not `known`. There are often none."""
     if is_silent(query):
         return []
     against = verdicts(hits, query, **known)
@@ -100,7 +100,7 @@ def above_floor(hits: Sequence[Hit], query: Query, **known: Unpack[Known]) -> li
 
 
 def verdicts(hits: Sequence[Hit], query: Query, **known: Unpack[Known]) -> list[str]:
-    """Return, for each hit, why it is not injected for this prompt; '' if it is injected."""
+    """Return for each hit a reason against injecting it ("MEMORY.md shows it"), or '' if none."""
     talk = bool(_words_of_past_talk(query.text))
     floor = Floor(query, hits, talk=talk, is_paste=is_paste(query.text) and not query.asked)
     stated = [content_stems(hit.text) for hit in hits if hit.source != "episodes"]
@@ -109,7 +109,7 @@ def verdicts(hits: Sequence[Hit], query: Query, **known: Unpack[Known]) -> list[
 
 def _verdict(hit: Hit, floor: Floor, stated: Sequence[frozenset[str]], known: Known) -> str:
     seen, about = known.get("seen", ()), hit.metadata
-    # Local records are meant for this session, tools' records may be new to it: exclude neither.
+    # Exclude neither local records, which are for this session, nor tools', which may be new to it.
     is_kept = about.get("scope") == "local" or about.get("trust") == "tool"
     is_from_here = known.get("here") and about.get("session") == known["here"] and not is_kept
     if is_from_here and hit.timestamp > known.get("since", ""):
@@ -143,16 +143,16 @@ def _verdict(hit: Hit, floor: Floor, stated: Sequence[frozenset[str]], known: Kn
 
 
 def choose(hits: Sequence[Hit], query: Query, *, max_hits: int = MAX_HITS) -> list[Hit]:
-    """Return the hits to inject: first at most `max_hits` facts (up to MAX_SUBJECTS if they are on
-    more subjects), then past turns. Facts that contradict the prompt come first, then the best one
-    on each subject. Other hits are left out if they are far less relevant than the best one. Of the
-    facts, other people's come last and get only a share of the places (`within_share`).
+    """Return the hits to inject: at most `max_hits` facts (or one on each subject, up to
+    MAX_SUBJECTS, if that is more), then past turns. Facts that contradict the prompt come first,
+    then the best one on each subject. Other hits are left out if far less relevant than the best.
+    Of the facts, other people's come last and get only a share of the places (`within_share`).
     """
     turns = [hit for hit in hits if hit.source == "episodes"]
     facts = [hit for hit in hits if hit.source != "episodes" and not is_of_others(hit)]
     theirs = [hit for hit in hits if hit.source != "episodes" and is_of_others(hit)]
     facts.sort(key=lambda hit: not hit.metadata.get("conflict"))
-    # Take the first fact, and each later one that matches a new name or two new topics.
+    # Take the first fact, and each that matches a name or two topics that no taken fact matches.
     strengths = {c.text: c.strength for c in concepts.concepts(query)}
     shared_terms: set[str] = set()
     subjects: list[Hit] = []

@@ -22,7 +22,7 @@ from memory_fabric.text import STOPWORDS
 
 # Trust levels of fixes that are shown after a failure; other fixes only answer questions.
 TRUSTED = frozenset(("user", "assistant"))
-# Maximum numbers of fixes to compare per database, of fixes to show, and of a symptom's characters.
+# Limits: fixes to compare per database, fixes to show, and characters read of a symptom's text.
 MAX_FIXES, MAX_TOLD, MAX_SAID_CHARS = 300, 2, 1500
 MAX_HEAD_CHARS, MAX_TAIL_CHARS, MAX_LINES, MAX_LINE_CHARS = 6 << 10, 12 << 10, 400, 600
 MAX_PLACES = 40  # words in more lines do not help to identify the failure
@@ -31,11 +31,11 @@ WINDOW_LINES = 3
 ORDINARY, DISTINCTIVE, NAMED, CODE, PATH = 0.5, 1.0, 1.5, 0.7, 0.5  # weights by kind of word
 TECHNOLOGY, TOOLS = 0.3, frozenset(("technology", "tool", "project"))
 MAX_IDENTIFIER = 3.0
-# Extra weight of two words that are adjacent in both texts; more if one of them is a number.
+# Extra weight of two words that are adjacent in the symptom and the text; more with a number.
 PAIR, PAIR_WITH_NUMBER = 0.5, 1.0
-# A line matches an error if it has all its quoted names, and words with LINE_SHARE of its weight.
-# If these words weigh less than LINE_WEIGHT, the line's other words must weigh little. An error
-# that weighs less than SHORT_LINE_WEIGHT matches no line.
+# A line matches an error if it has all names that the error quotes and, by weight, LINE_SHARE of
+# the error's words. If the words found weigh less than LINE_WEIGHT, the line's other words must
+# weigh little. An error whose words weigh less than SHORT_LINE_WEIGHT in total matches no line.
 LINE_SHARE, LINE_WEIGHT, SHORT_LINE_WEIGHT = 0.8, 2.0, 1.0
 CODE_WEIGHT = 1.5
 PHRASE_WEIGHT, LONG_PHRASE_WEIGHT, LONG_PHRASE_WORDS, FURTHER_WORD = 2.0, 1.0, 3, 0.1
@@ -123,7 +123,7 @@ def _weight(record: Record, text: _Text, typed: frozenset[str]) -> float:
 
 
 def _by_line(error: str, text: _Text) -> float:
-    """Return the weight of the words of `error` in the first line that matches it; else 0."""
+    """Return the weight of the words that `error` shares with the first matching line; else 0."""
     names = _names(error)
     if not text.places.keys() >= names:
         return 0.0
@@ -169,7 +169,7 @@ def _by_phrase(stated: Iterable[str], text: _Text, typed: frozenset[str]) -> flo
 
 
 def _by_words(record: Record, said: str, text: _Text) -> float:
-    """Return the weight of several distinctive words of `said` in nearby lines of text, or 0."""
+    """Return the highest weight of distinctive words of `said` in WINDOW_LINES lines, or 0."""
     weights = _weighed(said, among=text.rare)
     for entity in record.entities:
         if entity.type in TOOLS and entity.name.lower() in weights:

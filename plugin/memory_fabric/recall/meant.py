@@ -23,7 +23,7 @@ ONE_EDIT_CHARS, TWO_EDITS_CHARS, MOST_CHARS = 5, 8, 30
 # The maximum number of a question's unknown words for which names are looked up.
 MAX_ASKED = 6
 _COMMON = WEAK | STOPWORDS
-# Maximum characters of a question with an event, words naming the event, records read to date it.
+# Limits: characters of a question about an event, words that name it, and records read to date it.
 MAX_DATED_CHARS, MAX_EVENT_WORDS, MAX_REPORTS = 500, 6, 12
 _BEFORE, _AFTER = frozenset(("before", "until")), frozenset(("after", "since"))
 # Kinds of events, each with the words by which questions and records mention it.
@@ -71,8 +71,9 @@ def with_names_meant(query: Query, readers: Sequence[Reader]) -> Query:
 
 
 def dated(query: Query, readers: Sequence[Reader], session: str) -> Query:
-    """Add the period before or after an event that the question mentions. A named event ("the Kafka
-    migration") is dated by its first record, others by the latest record. Raises DeadlinePassed.
+    """Add the period before or after an event that the question mentions. An event with a name
+    ("the Kafka migration") is dated by the first record about it, any other event by the latest.
+    Without such a record, return the query unchanged. Raises DeadlinePassed.
     """
     asked = words(query.text) if len(query.text) <= MAX_DATED_CHARS else []
     cue = max((i for i, word in enumerate(asked) if word in _BEFORE | _AFTER), default=len(asked))
@@ -128,7 +129,7 @@ def edits(one: str, other: str, most: int) -> int:
 
 
 def _misspelt(word: str, names: Iterable[tuple[str, str]], most: int) -> str:
-    """Return the name that is nearest to the word; '' if no name, or more than one, is nearest."""
+    """Return the name nearest to the word, within `most` edits; '' if there is none or a tie."""
     letters = set(word)
     near: dict[str, int] = {}
     for key, name in names:

@@ -56,7 +56,9 @@ def normalize(
 def best_of_each_source(
     memories: Iterable[Any], most: int, origin: Callable[[Any], tuple[str, bool]]
 ) -> list[Any]:
-    """Return the first `most` memories of each source, but only half as many shared memories."""
+    """Return the first `most` memories of each source, and in total half as many shared memories.
+    `origin` returns a memory's source and whether it is shared.
+    """
     counts: dict[str, int] = {}
     best = []
     for memory in memories:
@@ -80,7 +82,7 @@ def most_relevant_first(hits: Sequence[Hit]) -> list[Hit]:
 
 
 def _worth_measuring(candidates: Sequence[Candidate], query: Query) -> list[Candidate]:
-    """Drop repeated entities, and candidates that lack a phrase or contain an excluded word."""
+    """Drop entities that others repeat, and candidates without a phrase or with excluded words."""
     exact = _exact_names(query)
     whole = [c for c in candidates if c.metadata.get("whole_entity")]
     others = [c for c in candidates if not c.metadata.get("whole_entity")]
@@ -241,12 +243,11 @@ def is_of_others(hit: Hit) -> bool:
 
 
 def _merged(kept: Hit, other: Hit) -> Hit:
-    # Prefer the user's own memory to another person's near copy, a record to a turn that states it.
+    # Keep the user's memory rather than another person's copy, and a record rather than a turn.
     is_copy = is_of_others(kept) and not is_of_others(other)
     if is_copy or (kept.source == "episodes" and other.source == "records"):
         kept, other = other._replace(relevance=max(kept.relevance, other.relevance)), kept
     metadata: dict[str, Any] = dict(kept.metadata)
-    # Use the first unused prefix of `source_`, `source_2_`, `source_3_` and so on.
     prefix, number = "source_", 1
     while prefix + "id" in metadata:
         number += 1

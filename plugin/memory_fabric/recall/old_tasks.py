@@ -25,8 +25,8 @@ ENOUGH, OF_TOPICS, ORDINARY = 2.0, 0.2, 0.6
 # The session must contain at least this share of the prompt's topics, weighted by rarity: SHARE, or
 # SHARE_OF_FEW if fewer than FEW_SESSIONS sessions are stored.
 SHARE, SHARE_OF_FEW, FEW_SESSIONS = 0.25, 0.5, 8
-NEXT = 0.6  # the maximum weight of the second best session, relative to the best
-# If RARE or more words of a prompt are each in 1 to FEW_TURNS turns, search up to LIMIT turns.
+NEXT = 0.6  # if the second-best session weighs more than this share of the best, none is chosen
+# Only if RARE or more words of a prompt are in 1 to FEW_TURNS turns each, search up to LIMIT turns.
 LIMIT, FEW_TURNS, RARE = 24, 100, 2
 TURNS = frozenset(("episodes",))
 MAX_SESSIONS = 200
@@ -51,8 +51,9 @@ def told(
     is_known: Callable[[str], bool],
 ) -> Hit | None:
     """Return the earlier task that the prompt almost repeats, as a hit with one line: its request,
-    result and files. Return None if no task certainly matches, or if the session knows its result
-    (`is_known`). `turns_of` finds past turns. A result in `told_hits`, shown too, is not repeated.
+    result and files. Return None if no task certainly matches, or if the session knows the record
+    of the result (`is_known` gets the record's id). `turns_of` finds past turns. `told_hits` are
+    shown with the task: a result among them is left out of the line.
     """
     readers = memory.readers()
     query = with_rarest_terms(query, readers, TURNS)

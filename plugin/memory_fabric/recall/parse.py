@@ -16,7 +16,7 @@ from memory_fabric.text import STOPWORDS, cjk_pairs, name_key, words
 
 MAX_CHARS = 64 << 10
 MAX_TOKENS = 2000
-# The maximum numbers of a query's words (the rarest are searched for), name hints and phrases.
+# Maximum numbers per query: words (the rarest are searched for), likely names, and phrases.
 MAX_TERMS, MAX_HINTS, MAX_PHRASES = 2000, 16, 8
 MAX_NAME_CHARS = 80  # a longer name is probably pasted data
 # The words that indicate each intent. The first intent with a word in the question is used.
@@ -128,7 +128,6 @@ def _hints(tokens: list[str], agents: tuple[str, ...]) -> tuple[str, ...]:
     while at < len(plain) and len(hints) < 2 * MAX_HINTS:
         # At the start of a sentence, list item or quotation, a capital does not indicate a name.
         first = at == 0 or tokens[at - 1].endswith((".", ":")) or tokens[at - 1] in _BULLETS
-        # Known names of two or three words have priority over single words.
         for length in (3, 2):
             key = "".join(keys[at : at + length])
             name = TECHNOLOGIES.get(key) or PATTERNS.get(key) or ""
@@ -266,7 +265,7 @@ def sentences(text: str) -> Iterator[tuple[str, str]]:
 
 @lru_cache(4)  # `relevance` and `floor` both split the question
 def split(text: str) -> tuple[tuple[str, ...], bool]:
-    """Return (sentences, True if there are several and over WINDOW_TERMS content words)."""
+    """Return the sentences, and True if several have over WINDOW_TERMS content words in total."""
     found: list[str] = []
     sizes: list[int] = []
     for sentence, end in dict.fromkeys(sentences(text)):

@@ -1,7 +1,8 @@
-"""The recall pipeline: parse, correct spelling, retrieve, normalize. For prompts, hooks then apply
-the relevance floor, merge duplicates and rank. Questions also retrieve turns of related sessions
-and texts of similar meaning; then duplicates are merged, hits with related entities raised, hits
-ranked, turns replaced by records that they repeat, trusted statements moved up, weak hits dropped.
+"""The recall pipeline: parse, correct spelling, retrieve, normalize. For a prompt, hooks then drop
+hits below the relevance floor, merge duplicates and rank. For a question, the pipeline also finds
+turns of related sessions and texts of similar meaning. It then merges duplicates, raises hits with
+related entities, ranks, replaces turns by the records that they repeat, moves trusted statements
+up, and drops weak hits.
 """
 
 from collections.abc import Container, Mapping, Sequence
@@ -26,8 +27,8 @@ DEFAULT_LIMIT = 10
 INJECT_LIMIT = 40
 # How many hits beyond the limit are checked for related entities, which may raise their rank.
 REFERENCED_EXTRA = 10
-WORD = "domain"  # a question without this word names no domain
-STANDS_FOR = "stands_for"  # metadata key: ids of older hits that this hit contradicts and replaces
+WORD = "domain"  # without this word, a text is not searched for the name of a domain
+STANDS_FOR = "stands_for"  # metadata key of a newer hit: ids of contradicted hits that it replaces
 
 
 class Injection(NamedTuple):
@@ -57,12 +58,12 @@ class Fabric(RequestContext):
         as_of: str = "",
         explain: bool = False,
     ) -> Answer:
-        """Return up to `limit` memories that best match a question; for an empty question, the
-        newest memories. A memory must match `filters` and the filters in the text; `as_of` (ISO
-        8601) overrides a time in the text. With a `depth` (1 to 3), relations in the graph are
-        followed for that many steps, even if the question does not ask for relations. With
-        `explain`, the metadata of each hit contains the `parts` of its relevance and score. If the
-        question names a domain, only this domain's memories are searched. Raises DeadlinePassed.
+        """Return up to `limit` memories that best match a question, or the newest if it is empty.
+        They match `filters` and the filters in the text. If the question names a domain, only this
+        domain's memories are searched. Local records are found only in their own `session`. `as_of`
+        (ISO 8601) overrides a time in the text. With a `depth` (1 to 3), relations in the graph are
+        followed for that many steps, even if the question does not ask for them. With `explain`,
+        the hits' metadata contains the parts of relevance and score. Raises DeadlinePassed.
         """
         from memory_fabric.recall import filters as filtering  # late: prompts have no filters
 
@@ -134,7 +135,7 @@ class Fabric(RequestContext):
     def chosen(
         self, hits: Sequence[Hit], query: Query, *, max_hits: int = MAX_HITS, **known: Unpack[Known]
     ) -> list[Hit]:
-        """Choose what to inject from `hits` and, if the prompt may show a failure, known fixes."""
+        """Choose hits to inject, except `known` ones; add fixes if a prompt may show a failure."""
         if inject.may_show_a_failure(query.text):
 
             def is_new(fix: Record) -> bool:
@@ -226,7 +227,7 @@ class Fabric(RequestContext):
         if not candidates:
             return []
         rare = rare_terms(candidates)
-        # There may be more candidates, so keep only words that are rare in the whole store, too.
+        # The limit may have cut off candidates: check that words are rare in the whole store, too.
         if rare and len(candidates) >= self.memory.settings.max_results:
             rare &= retrieve.terms_of_few_records(query, self.memory.readers())
         dated = mark_stale(candidates, self.now)
@@ -243,7 +244,6 @@ class Fabric(RequestContext):
         scoped = self.in_named_domain(text)
         hits = scoped.hits_to_inject(text, session=session, **known)
         query = inject.query_of(text, self.now) if begins else None
-        # An earlier task is added only if no past turns are shown.
         if query and not (any(hit.source == "episodes" for hit in hits) or inject.is_silent(query)):
             from memory_fabric.recall import old_tasks  # late: for first prompts only
 
@@ -260,7 +260,7 @@ class Fabric(RequestContext):
     def inject_for_agent(
         self, agent_type: str, tasks: Sequence[str] = (), session: str = "", **known: Unpack[Known]
     ) -> Injection:
-        """Return the injection for a subagent: first for its tasks, then for its kind (BR-14)."""
+        """Return a subagent's injection: hits for the open `tasks`, then for its type (BR-14)."""
         from memory_fabric.recall import for_agents  # imported late: only subagents need it
 
         def ask(text: str) -> list[Hit]:
@@ -311,7 +311,7 @@ class Fabric(RequestContext):
         explain: bool = False,
         sources: Container[str] = EVERY_SOURCE,
     ) -> tuple[list[Hit], tuple[retrieve.Path, ...], tuple[str, ...]]:
-        """Return (hits, best first; paths; errors). Near copies are merged except for prompts."""
+        """Return hits (best first), graph paths, errors. Near copies are merged for questions."""
         memory, settings = self.memory, self.memory.settings
         session, wide = session or settings.session, limit >= RECALL_LIMIT
         candidates, paths, failures = retrieve.retrieve(
@@ -328,7 +328,7 @@ class Fabric(RequestContext):
             candidates += rank.near(query, memory, candidates, session, self.similarity)
         if wide:
             candidates = answering.without_empty_turns(candidates, query, session)
-        # With similarity, do not limit the hits yet: any of them may still move to the front.
+        # If similarity will reorder the hits, limit them only later: any may move to the front.
         most = settings.max_results if self.similarity is None else 0
         hits = normalize.normalize(
             candidates, query, self.now, wide=wide, explain=explain, sessions=sessions, most=most

@@ -1,6 +1,6 @@
-"""The final ranking (BR-5): 0.3 recency + 0.5 relevance + 0.2 authority, less for outdated
-memories. Recency decides only between the most relevant hits. Clearly less relevant hits count as
-old; otherwise, irrelevant new hits would rank above an old exact answer (docs/decisions/0019).
+"""The final ranking (BR-5): (0.3 recency + 0.5 relevance + 0.2 authority) × a factor, which is
+smaller for outdated memories. Recency counts only for hits almost as relevant as the best one:
+otherwise, irrelevant new hits would rank above an old exact answer (docs/decisions/0019).
 """
 
 import math
@@ -50,7 +50,7 @@ def rank(hits: Sequence[Hit], now: str, *, past: bool = False, intent: str = "")
 
 
 def score(hit: Hit, now: str, most: float = 0.0, *, past: bool = False, intent: str = "") -> float:
-    """Return a hit's score, from 0 to 1; `most` is the relevance of the most relevant hit."""
+    """Return a hit's score, 0 to 1. `most` is the best hit's relevance; see `rank` for the rest."""
     return sum(_summands(hit, now, most, intent)) * _factor(hit, now, past)
 
 
@@ -107,11 +107,11 @@ Relations = Mapping[str, Sequence[Relation]]
 def boost(
     hits: Sequence[Hit], relations_by_entity: Relations, factor: float = DEFAULT_FACTOR
 ) -> list[Hit]:
-    """Raise the relevance of hits, up to 1.0, whose text names an entity that the hit does not list
-    and that has relations in the graph. For a record, an entity that it lists counts, too, if the
-    graph has relations of the entity that the record does not state. A raised hit is marked as
-    `cross_referenced`, and every hit gets relations of its entities. Entities without relations do
-    not count: in measurements, names that occur everywhere cost 2 points of recall.
+    """Raise the relevance of hits that have related entities, up to 1.0, and mark these hits as
+    `cross_referenced`. A hit is raised if its text names an entity that it does not list and that
+    has relations in the graph. A record is also raised if it lists an entity but does not state all
+    of its relations. Every hit gets relations of its entities. Entities without relations do not
+    count: in measurements, names that occur everywhere cost 2 points of recall.
     """
     names = {name_key(name): name for name, relations in relations_by_entity.items() if relations}
     return [_boosted(hit, names, relations_by_entity, factor) for hit in hits]
@@ -171,7 +171,7 @@ MEASURED = 200  # similarity is measured for this many hits; later hits would no
 
 
 def rerank(hits: Sequence[Hit], similarity_by_id: Mapping[str, float]) -> list[Hit]:
-    """Add each hit's similarity to its metadata and relevance; exact names stay at the top."""
+    """Adjust relevance by similarity (added to the metadata), and sort; exact names keep 1.0."""
     if not similarity_by_id:
         return list(hits)
     moved = []

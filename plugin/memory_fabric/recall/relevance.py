@@ -1,8 +1,8 @@
 """The relevance of a candidate, 1 − e^(−1.3 · raw). The raw value is a sum with weights measured on
-long conversations. The first summands rate the question's words: bm25, and `covered`, the weighted
-share of them in the text. Others rate the context (neighbouring turns, the best text of the session
-or entity), and what was requested (a name, a time, a kind of answer). Only `covered` has an
-absolute scale (0 to 1), so relevance floors use it: bm25 is about 0 in stores of a few rows.
+long conversations. It rates the question's words by bm25 and by `covered`: the share of these words
+in the text, weighted by rarity. It also rates the context (neighbouring turns, the best text of the
+session or entity), and what was requested (a name, a time, a kind of answer). Only `covered` always
+ranges from 0 to 1, so relevance floors use it: bm25 is about 0 in stores of a few rows.
 """
 
 import math
@@ -24,7 +24,7 @@ NEAR_SHARE = 0.6  # the weight of a synonym relative to the word in the question
 # The weights of neighbouring turns. A turn that follows a question is its answer, so it gets more.
 BEFORE_WEIGHT, BEFORE_QUESTION_WEIGHT, AFTER_WEIGHT = 0.35, 0.3, 0.4
 PARENT_WEIGHT = 0.3
-# Added if a requested name or time matches; not factors, as bm25 is almost 0 for common names.
+# Added, not multiplied, if a requested name or time matches: bm25 is almost 0 for common names.
 ENTITY_BOOST, TIME_BOOST = 0.45, 0.6
 ANSWER_BOOST, MAX_QUESTION_CHARS = 0.2, 500
 QUESTION_PENALTY, UNASKED_PENALTY = 0.1, 0.3
@@ -40,8 +40,8 @@ _DATE_WORDS = listed("questions", "dates").union(times.MONTHS, times.WEEKDAYS)
 class Measured:
     """A candidate with the parts of its relevance. `mask` has a bit for each concept (word of the
     question) that the candidate contains. `before` and `after` are the masks of its neighbouring
-    turns, `passages` those of the parts of a long turn. `replaces` is the id of an older record
-    that this one replaces; its words count, too. If `is_exact`, the question is the entity's name.
+    turns, `passages` those of a long turn's parts. `replaces` is the id of an older record that
+    this one replaces; its words count, too. If `is_exact`, the question is the entity's name.
     """
 
     before = after = 0
@@ -92,10 +92,10 @@ def measure(
     wide: bool = False,
     sessions: Mapping[str, float] = {},
 ) -> list[Measured]:
-    """Measure all parts of each candidate's relevance, in the given order. `now` (ISO 8601)
-    resolves times such as "last week". If `wide`, synonyms of the question's words count.
-    `sessions` contains the scores of sessions that the question continues; if it is not empty, a
-    turn's relevance depends mostly on the score of its session.
+    """Measure all parts of each candidate's relevance; keep the order of the candidates. `now` (ISO
+    8601) resolves times such as "last week". If `wide`, synonyms of the question's words count.
+    `sessions` has the scores of earlier sessions if the question continues one. If it is not empty,
+    a turn's relevance depends mostly on the score of its session.
     """
     wanted = concepts.concepts(query)
     measured = _with_concepts(candidates, wanted, wide)
@@ -138,7 +138,7 @@ def _with_concepts(
         item = Measured(candidate, entities, mask)
         if candidate.source == "episodes":
             item.before, item.after = mask_of(candidate.before), mask_of(candidate.after)
-            # Not for prompts: recall for them must be fast, and few turns are injected.
+            # No passages for prompts: their recall must be fast, and few turns are injected.
             if wide and len(candidate.text) > LONG_TURN_CHARS:
                 item.passages = tuple({mask_of(part) for part in passages(candidate.text)})
         measured.append(item)
@@ -184,7 +184,7 @@ def _add_words(
     succeeded: Sequence[tuple[Measured, Measured]],
     places: Sequence[Sequence[int]],
 ) -> None:
-    """Score each candidate's matching words; of a long question, only its best sentence counts."""
+    """Set `covered`, `bm25` and `around`; of a long question, the best matching sentence counts."""
     shares: dict[int, float] = {0: 0.0}
     heaviest = 1.0
 

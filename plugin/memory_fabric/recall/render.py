@@ -80,7 +80,9 @@ def words_of(hit: models.Hit) -> str:
 
 
 def low_trust(trust: str, about: Mapping[str, Any] | None = None) -> str:
-    """Return a label such as "from a tool, unverified"; `about` may name the author or source."""
+    """Return a label for a memory from a tool or another person ("from a tool, unverified"), and ''
+    for any other. `about` may name the author or source.
+    """
     author = cut(one_line(str((about or {}).get("author") or "")), MAX_NAME_CHARS)
     imported = (about or {}).get(models.IMPORTED)
     if trust == "tool" and imported:
@@ -131,7 +133,7 @@ def path_text(path: Sequence[models.Relation]) -> str:
 
 
 def filter_label(filters: models.Filters) -> str:
-    """Return the label `[Domain-Filtered Memory (expert_domain=code_reviewer)]` (BR-19), or ''."""
+    """Return `[Domain-Filtered Memory (expert_domain=code_reviewer)]` (BR-19); '' for no domain."""
     domains = dict.fromkeys(domain_name(name) or name for name in filters.domains)
     stated = [("expert_domain", domains), ("project", filters.projects)]
     parts = [f"{name}={','.join(values)}" for name, values in stated if values]
@@ -149,14 +151,13 @@ def memory_line(
     about: Mapping[str, Any] = {},
 ) -> str:
     """Return `- [mark · mark] text — because reason (names)`. `limits` are the maximum lengths of
-    text and reason. Omit a reason that the text already states, and names that are paths or in the
-    text. Add the changed files that `about` lists.
+    text and reason. Leave out a reason that the text states, names of files, and names that are in
+    the text. Add the changed files that `about` lists: `(src/a.py has changed since)`.
     """
     body = cut(one_line(text), limits[0])
     reason = one_line(why)
     if reason and not texts.covers(text, reason):
         body += f" — {models.as_reason(cut(reason.removeprefix('because '), limits[1]))}"
-    # Leave out names that the text already contains.
     key_words, files = texts.words(body), about.get(models.CHANGED_FILES) or ()
     keys = {*map(texts.stem, key_words), *key_words, *map("".join, pairwise(key_words))}
     names = [name for name in names if not ("/" in name or "\\" in name or name in files)]
@@ -176,7 +177,7 @@ STALE_AFTER_DAYS = {
     "episode": None,  # a past turn stays true
 }
 DEFAULT_DAYS = 90
-# Metadata of a memory that was not yet replaced at the time that the question asks for.
+# Metadata that hides a replacement after the time that the question asks for.
 NOT_YET = {"superseded_by": "", "valid_to": ""}
 
 
@@ -198,7 +199,7 @@ def mark_stale(hits: Sequence[models.Hit], now: str) -> list[models.Hit]:
 
 
 def is_stale(kind: str, days: float | None, own_limit: int | None = None) -> bool:
-    """Return True if memories of this type are stale after `days`; `own_limit` sets the limit."""
+    """Return True if `days` is known and exceeds the type's limit, or `own_limit` if given."""
     limit = limit_days(kind, own_limit)
     return limit is not None and days is not None and days > limit
 
@@ -254,7 +255,7 @@ def newer_first(hits: Sequence[models.Hit]) -> list[models.Hit]:
     placed: dict[str, models.Hit] = {}
     for hit in hits:
         id_ = str(hit.metadata.get("record")) if hit.source == "records" else ""
-        # Put the newest first, because these newer hits may also contradict each other.
+        # Put the newest of the contradicting hits first: they may contradict each other, too.
         for other in sorted(newer.get(id_, ()), key=lambda other: len(newer.get(other, ()))):
             placed.setdefault(by_record[other].id, by_record[other])
         placed.setdefault(hit.id, by_record[id_] if id_ in newer else hit)
@@ -268,15 +269,17 @@ def said_before(about: Mapping[str, object]) -> str:
 
 
 Claim = TypeVar("Claim")
-# Other people's maximum shares of the places: in total and per author if the user's own memories
-# are shown beside them, else per author (in total, they may then fill all places).
+# Other people's maximum shares of the places. Beside the user's own memories: TOGETHER in total,
+# EACH per author. Without these: EACH_ALONE per author, and all places in total.
 TOGETHER, EACH, EACH_ALONE = 1 / 3, 1 / 5, 1 / 2
 
 
 def within_share(
     claims: Iterable[Claim], author: Callable[[Claim], str], places: int, *, beside_own: bool
 ) -> list[Claim]:
-    """Return other people's first claims, within shares of `places` per author and in total."""
+    """Return the first of other people's `claims`, up to a share of the `places` in total and per
+    author. The shares are smaller if the user's own memories are shown, too (`beside_own`).
+    """
     together = int(places * TOGETHER) if beside_own else places
     max_each = max(1, int(places * (EACH if beside_own else EACH_ALONE)))
     counts: dict[str, int] = {}

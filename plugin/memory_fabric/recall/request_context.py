@@ -15,7 +15,7 @@ class RequestContext:
     """A memory at the time `now` (ISO 8601, UTC), as one agent sees it; `pipeline.Fabric` adds
     recall. `agent_type` is the type of the agent that makes the request, '' for the main session.
     If config.toml isolates this type, `memory` contains only what it may see (`visible_to`).
-    `launched` has the settings of the folder where the session started, if saved. If `is_past`, an
+    `launched` are the settings, if saved, of the folder where the session started. If `is_past`, an
     old session is read: new records get its times, and the present state of files is ignored.
     """
 
@@ -33,19 +33,19 @@ class RequestContext:
 
     @property
     def domain(self) -> AgentDomain:
-        """The agent's domain, which may be isolated."""
+        """The agent's domain (`general` by default), and whether config.toml isolates it."""
         # Imported late: recall for a prompt does not use the domain.
         from memory_fabric.recall.agent_domains import domain_for
 
         return domain_for(self._launched or self.memory.settings, self.agent_type)
 
     def by(self, source: str, session: str, trust: str = "assistant") -> Provenance:
-        """Return the provenance of what this agent states in a session, with the agent's domain."""
+        """Return the provenance of an agent's statements in a session, with its type and domain."""
         agent, domain = self.agent_type, self.domain.name
         return Provenance(source, trust=trust, session=session, agent=agent, domain=domain)
 
     def for_agent(self, agent_type: str, launched: Settings | None = None) -> RequestContext:
-        """Return the context of another agent type, or of a session `launched` elsewhere."""
+        """Return an agent type's context; `launched` are the settings of its session, if saved."""
         visible = visible_to(self.memory.whole, agent_type, launched)
         return RequestContext(visible, self.now, agent_type, launched, is_past=self.is_past)
 

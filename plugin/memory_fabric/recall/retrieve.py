@@ -100,7 +100,7 @@ def with_rarest_terms(
     """Reduce the query to its `most` rarest terms in the sources; stores that fail are skipped."""
     if len(query.terms) <= most:
         return query
-    # Weak words are not counted, because they are never rare.
+    # Do not count the rows with weak words (`concepts.WEAK`), because these are never rare.
     telling = [term for term in query.terms if term not in concepts.WEAK]
     counts: Counter[str] = Counter()
     for reader in readers:
@@ -139,7 +139,7 @@ def newest(
 def _asked(
     failures: list[str], source: str, reader: Reader, ask: Callable[..., Sequence[Row]], *asked: Any
 ) -> Sequence[Row]:
-    """Query a source. If the source fails, add its error to `failures` and return []."""
+    """Return `ask(*asked)`. If it fails, add an error of `source` to `failures` and return []."""
     try:
         return ask(*asked)
     except DeadlinePassed:
@@ -152,7 +152,7 @@ def _asked(
 def _successors(
     query: Query, readers: Readers, known: Candidates, now: str, session: str, failures: list[str]
 ) -> list[Candidate]:
-    """Return the records that had replaced candidates by `now`, directly or in up to 3 steps."""
+    """Return records not yet `known` that had replaced known ones by `now`, in up to 3 steps."""
     successors: list[Candidate] = []
     for _ in range(relevance.MAX_STEPS):
         wanted = relevance.missing([*known, *successors], now)
@@ -205,7 +205,7 @@ def _native(query: Query, memory: Memory, limit: int, failures: list[str]) -> li
 def relations_around(
     hits: Sequence[Hit], memory: Memory, *, at: str = NOW, filters: Filters = search.EVERYTHING
 ) -> dict[str, tuple[Relation, ...]]:
-    """Return the valid relations of each entity that a hit belongs to or mentions, by its name."""
+    """Map the name of each entity that a hit has or mentions to its relations valid `at` a time."""
     keys = dict.fromkeys(name_key(name) for hit in hits for name in hit.entities)
     for hit in hits:
         keys.update(dict.fromkeys(sorted(rank.keys_in(hit.text))))
@@ -226,7 +226,6 @@ def _sources(
     reader: Reader, query: Query, groups: Groups, session: str, limit: int, wide: bool
 ) -> dict[str, Callable[[], list[Candidate]]]:
     filters, phrases, hints = query.filters, query.phrases, query.entity_hints
-    # Search for entities by the names in the question or, if it has none, by all its words.
     names = [*hints, *(word for hint in hints for word in words(hint))] or query.terms
 
     def named() -> list[Candidate]:
@@ -307,7 +306,7 @@ def walk(starts: Sequence[str], edges_of: Edges, *, depth: int = DEFAULT_DEPTH) 
 
 
 def most_relevant(paths: Iterable[Path], asked: Iterable[str]) -> tuple[Path, ...]:
-    """Return up to twenty paths: most words of `asked` first and, among equals, longest first."""
+    """Return up to twenty paths: those with the most `asked` words, among equals longest first."""
     wanted = {word for text in asked for word in words(text)}
 
     def by_relevance(path: Path) -> tuple[int, int]:
@@ -318,8 +317,8 @@ def most_relevant(paths: Iterable[Path], asked: Iterable[str]) -> tuple[Path, ..
 
 
 def answering(paths: Iterable[Path], text: str, names: frozenset[str]) -> list[Path]:
-    """Return the paths of two or more relations that a text asks for: `names` has two of the path's
-    entities, or one if the text names each relation's type or asks what that entity affects.
+    """Return the paths of two or more relations with the most `names` of the text. A path needs
+    two, or one if the text mentions each relation's type or asks what the named entity affects.
     """
     asked = frozenset(map(stem, words(text)))
     found: list[tuple[int, Path]] = []

@@ -37,11 +37,11 @@ class Due(NamedTuple):
     record: Record
     others: tuple[Record, ...] = ()  # other records that the decision concerns
     days: int = 0  # the age of a stale record
-    source: str = ""  # the program or author it came from; for a RULE, parts the user did not type
+    source: str = ""  # program or author; for a RULE, the parts of `When:` the user did not type
 
 
 def due(memory: Memory, now: str, compared: int = MAX_READ) -> list[Due]:
-    """List what to review at `now`, by KINDS; seek duplicates in the first `compared` records."""
+    """List what to review at `now`, by KINDS; seek duplicates in the newest `compared` records."""
     current = memory.find_records(_CURRENT, (), MAX_READ)
     by_id = {record.id: record for record in current}
     due_items = [Due(CANDIDATE, record) for record in candidates.waiting(memory)]
@@ -182,9 +182,9 @@ def stale(
     older_than: int | None = None,
     named: Sequence[str] = (),
 ) -> Report:
-    """Return the entities and records that are stale at `now`, with their texts. `types` and
-    `named` limit the result to these types, and to these names or ids. `older_than` (days) replaces
-    the limits of the types. Raises NotFound for a name that is unknown or not stale.
+    """Return up to `limit` entities and records that are stale at `now`, oldest first, with texts.
+    `types` and `named` (names or ids), if given, limit the result. `older_than` (days) replaces the
+    limits of the types. Raises NotFound for a name that is unknown or not stale.
     """
     old: list[Stale] = []
     wanted = frozenset(kind.lower() for kind in types)
@@ -215,7 +215,7 @@ def prune(
     now: str,
     progress: Progress | None = None,
 ) -> Pruned:
-    """Forget `shown` items as one change, unless they were used since. Raises StoreUnavailable."""
+    """Forget shown items not changed or mentioned since, as one change. Raises StoreUnavailable."""
     report = progress or (lambda done, of: None)
     batch = new_id()
     removed: list[Stale] = []
@@ -239,7 +239,7 @@ def prune(
 def _judged(
     item: AgedMemory, found: Iterable[Mention], now: str, own_limit: int | None
 ) -> Stale | None:
-    """Return an item with its age if it is stale and no pinned or recent record mentions it."""
+    """Return an item with its age; None if not stale or if a fresh or pinned record mentions it."""
     mentions = list(found) if item.kind == last_mentions.ENTITY else []
     for mention in mentions:
         if mention.pinned or not is_stale(mention.type, days_between(mention.at, now), own_limit):
@@ -298,7 +298,6 @@ def _only(memory: Memory, found: Sequence[Stale], named: Sequence[str]) -> list[
     chosen: dict[tuple[str, ...], Stale] = {}
     by_key = {_key(s.item): s for s in found}
     for text in named:
-        # Find the keys of the entities with this name, or else the key of the record with this id.
         meant = resolve.entities_meant(memory, text)
         keys: list[tuple[str, ...]] = [(last_mentions.ENTITY, *one) for one in meant]
         if not keys and resolve.looks_like_id(text):

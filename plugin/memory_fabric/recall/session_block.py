@@ -37,8 +37,8 @@ MAX_DECISIONS, MAX_RULES, MAX_OPEN, MAX_FACTS, MAX_FIXES = 10, 40, 3, 4, 3
 BY_NOTE = "noted by the assistant"
 # The maximum length of the assistant's note that is shown after the user's quoted words.
 MAX_CAPTION_CHARS = 320
-# The shares of the characters reserved for open questions, rules, decisions, and facts with fixes.
-# Unused characters go to these kinds in this order, as needed, and then to other people's records.
+# The shares of characters that are reserved for open questions, for rules, for decisions, and for
+# facts and fixes. Unused characters go to these in the same order, then to other people's records.
 OPEN_SHARE, RULES_SHARE, DECISIONS_SHARE, KNOWN_SHARE = 0.15, 0.25, 0.45, 0.15
 # Records share a subject if they share SAME_WORDS words and SAME_SHARE of the shorter one's words.
 SAME_WORDS, SAME_SHARE = 2, 0.6
@@ -50,7 +50,7 @@ DENIALS = negations.ALL | frozenset("nor t ne nem".split())
 
 
 class Contents(NamedTuple):
-    """The records that a session block may show, best of each kind first; `more` were left out."""
+    """Records that a session block may show, best of each kind first; `more` counts the others."""
 
     asked: tuple[models.Record, ...] = ()
     rules: tuple[models.Record, ...] = ()
@@ -68,7 +68,7 @@ class Block(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A section: (line, key) pairs, reserved characters; low ranks get spare characters first."""
+    """A section's (line, key) pairs and reserved characters; low ranks get spare ones first."""
 
     lines: tuple[tuple[str, str], ...]
     share: int
@@ -119,7 +119,7 @@ def _with_few_imported(contents: Contents) -> Contents:
 
     def is_told(record: models.Record) -> bool:
         nonlocal left
-        is_followed = models.INSTRUCTIONS in record.evidence  # from an instruction file: unlimited
+        is_followed = models.INSTRUCTIONS in record.evidence  # instruction files have no limit
         if record.pinned or is_followed or not models.is_unconfirmed_import(record):
             return True
         size = sum(map(len, (record_line(record, dated=True), IMPORTED_HEADING, DECISIONS_HEADING)))
@@ -136,7 +136,7 @@ def _with_few_imported(contents: Contents) -> Contents:
 def _fitted(
     kinds: Sequence[Sequence["_Place"]], shares: Sequence[int], left: int
 ) -> tuple[dict[int, str], int]:
-    """Fit lines into `left` characters; return (lines by `id()` of their `_Place`, chars left)."""
+    """Map `id(place)` to the places' lines that fit; also return the number of characters left."""
     by_key = {str(id(place)): place for places in kinds for place in places}
     above = {id(place): other for places in kinds for other, place in pairwise(places)}
 
@@ -156,7 +156,7 @@ def _fitted(
         kept = whole if len(whole) - len(line) <= left else line
         left -= len(kept) - len(line)
         lines[int(key)] = kept
-    for place_id, other in above.items():  # drop lines with "… above" after a missing line
+    for place_id, other in above.items():  # drop a line with "… above" if the line above is missing
         if id(other) not in lines and ABOVE in lines.get(place_id, ""):
             del lines[place_id]
     shown = {key: by_key[str(key)].record for key in lines}
@@ -167,7 +167,7 @@ def _fitted(
 
 
 def fitted_lines(parts: Sequence[Part], chars_left: int) -> list[tuple[str, str]]:
-    """Return the (line, key) pairs that fit, in order; low ranks get unused characters first."""
+    """Return the (line, key) pairs that fit, in order; low `rank`s get unused characters first."""
     chosen: list[set[int]] = [set() for _ in parts]
     for chosen_here, part in zip(chosen, parts, strict=True):
         chars_left -= _choose(chosen_here, part, min(part.share, chars_left))
@@ -178,7 +178,7 @@ def fitted_lines(parts: Sequence[Part], chars_left: int) -> list[tuple[str, str]
 
 
 def _choose(chosen: set[int], part: Part, chars_left: int) -> int:
-    """Add the indexes of more lines of a part that fit; return the number of characters used."""
+    """Add to `chosen` the indexes of more lines that fit; return the number of characters used."""
     taken = 0
     for place, (line, _) in enumerate(part.lines):
         if place not in chosen and taken + len(line) + 1 <= chars_left:
@@ -203,7 +203,6 @@ def record_line(
         # The quotation is only a request or a pasted error, so show the assistant's note.
         first.insert(-1, BY_NOTE)
         words = ""
-    # Show the user's words, followed by whole sentences of the assistant's note about them.
     text = models.worded(record, len(words) + MAX_CAPTION_CHARS, why=why) if words else record.what
     reason = record.why if why and not words else ""
     return render.memory_line(first, text, reason, names, render.WHOLE, about=record.evidence)
@@ -313,7 +312,6 @@ def _places(records: Sequence[models.Record], now: str = "") -> list[_Place]:
         dated = len({models.stated_at(record)[:10] for record in group}) > 1
         for record in group:
             marks = list(filter(None, [render.said_before(record.evidence)]))
-            # A record is stale if it is old for its type (BR-10) and not recently confirmed.
             since = max(models.stated_at(record), str(record.evidence.get(models.CONFIRMED) or ""))
             is_old = bool(now) and render.is_stale(record.type, days_between(since, now))
             marks += ["stale"] if is_old and not record.pinned else []
@@ -325,7 +323,7 @@ def _places(records: Sequence[models.Record], now: str = "") -> list[_Place]:
 
 
 def _section(heading: str, places: Sequence[_Place]) -> list[tuple[str, list[_Place]]]:
-    """Return a section's records by subheading, the user's own records first (subheading '')."""
+    """Return a section's (subheading, records) pairs; first the user's own, with subheading ''."""
     if heading not in (RULES_HEADING, DECISIONS_HEADING):
         return [("", list(places))] if places else []
     others = [place for place in places if not place.is_trusted]

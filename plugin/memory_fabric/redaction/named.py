@@ -30,7 +30,6 @@ _KEY_PARTS, _NO_SECRET = frozenset(words("key parts")), frozenset(words("no secr
 
 
 def _hidden(match: re.Match[str], group: int, mark: str) -> str:
-    """Return the matched text with one of the match's groups replaced by `mark`."""
     whole, at = match.group(), match.start(group) - match.start()
     return f"{whole[:at]}{mark}{whole[at + len(match.group(group)) :]}"
 
@@ -277,7 +276,7 @@ def _hide_named(match: re.Match[str]) -> str:
     behind = match.string[match.end() : match.end() + FOLLOWER_CHARS]
     if quote is not None:
         if plain.is_plain(lead, quoted, behind, quoted=True):
-            inside = form("named secret").sub(_hide_named, quoted)  # ends because `quoted` shrinks
+            inside = form("named secret").sub(_hide_named, quoted)  # recurses into a shorter text
             return f"{lead}{quote}{inside}{quote}"
         return f"{lead}{quote}[redacted: secret]{quote}"
     if form("resource").search(match.string, max(0, match.start() - 120), match.start()):

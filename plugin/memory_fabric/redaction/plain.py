@@ -38,13 +38,15 @@ MIN_HEX_CHARS = 32
 # The minimum share of neighbouring characters that differ in kind: capital, other letter or digit.
 # In a random key, 62% of such pairs differ. In a CamelCase name, fewer than 30% do.
 MIN_CHANGES = 0.35
-# Runs of at least this many lower-case letters: 10% of a random key, most of a CamelCase name.
+# Runs of at least this many lower-case letters fill 10% of a random key, most of a CamelCase name.
 WORD_CHARS = 4
 MAX_IN_WORDS = 0.45
 
 
 def is_plain(lead: str, value: str, follower: str, *, quoted: bool) -> bool:
-    """Return True if the value after `lead` (name, separator) is prose, code or a placeholder."""
+    """Return True if the value after the name of a secret is prose, code or a placeholder, and so
+    no secret. `lead` is the name with the separator, and `follower` the text after the value.
+    """
     plain = value.rstrip(".!?:,;").lower()
     if is_placeholder(value) or value.startswith(_PLACES) or _is_reference(lead, value, quoted):
         return True
@@ -56,7 +58,7 @@ def is_plain(lead: str, value: str, follower: str, *, quoted: bool) -> bool:
     if plain.isdigit() and name.startswith("token"):
         return True  # a count of tokens: `tokens: 1200000`
     parts = exact(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])").findall(name)
-    is_about = len(parts) > 1 and parts[-1].lower() in _ABOUT  # not itself secret: `token_type`
+    is_about = len(parts) > 1 and parts[-1].lower() in _ABOUT  # describes a secret: `token_type`
     if is_about and not (looks_random(value) or is_hex(value)):
         return True
     if sign in ("to", "|"):
@@ -123,7 +125,7 @@ def is_placeholder(value: str) -> bool:
 
 
 def is_name(value: str) -> bool:
-    """Return True if a value is words and numbers with separators: `users_v2`, `eu-west-1`."""
+    """Return True if a value is one or more words or numbers, joined by separators: `users_v2`."""
     parts = exact(r"[-_./:,]").split(value.strip(".,;"))
     return all(part.isalpha() or part.isdigit() or len(part) < 4 for part in parts)
 
@@ -146,7 +148,7 @@ def is_definition(line: str) -> bool:
 def _may_define(line: str) -> bool:
     """Return False if a line certainly contains no definition; most prose fails this quick test."""
     if not line.isascii():
-        return True  # maybe, because `lower` may miss letters that `re.IGNORECASE` matches
+        return True  # cannot rule it out: `lower` may miss letters that `re.IGNORECASE` matches
     folded = line.lower()
     words = folded.split()
     if "=" in folded or any(piece in folded for piece in _OF_DEFINITIONS):
@@ -158,7 +160,7 @@ def _may_define(line: str) -> bool:
 
 
 def is_identifier(value: str) -> bool:
-    """Return True for a name in code: CamelCase, CONSTANT_CASE, or over three lower-case parts."""
+    """Return True for names in code: `CamelCase`, `CONSTANT_CASE`, `four-or-more-parts`."""
     if form("camel").fullmatch(value) or form("constant").fullmatch(value):
         return True
     parts = exact(r"[-_./:]").split(value)
@@ -261,7 +263,7 @@ def _is_short_password(lead: str, value: str) -> bool:
 
 
 def _is_code(value: str, follower: str) -> bool:
-    """Return True if the value is an expression in a programming language."""
+    """Return True if a value is an expression in source code; `follower` is the text after it."""
     value = exact(r"\|\||&&|\?\?").split(value, maxsplit=1)[0]
     if not value:
         return True

@@ -16,7 +16,7 @@ from memory_fabric.redaction import rules
 from memory_fabric.redaction.rules import exact, form, is_command_line, opened_steps, words
 from memory_fabric.text import each_text, encodable
 
-# The maximum number of passes over a text; any pass that replaces a secret is followed by another.
+# A text is searched again after a pass that replaced something, in at most this many passes.
 MAX_PASSES = 12
 MAX_LINE_CHARS = 2_000  # how far before and after a tag to search for backticks
 MIN_SEED_WORDS, MAX_SEED_WORDS = 12, 26
@@ -180,7 +180,7 @@ def _names_secret(key: str) -> bool:
 def block_without_secrets(block: str) -> str:
     """Redact the texts in a block of context for the model, in which each item is one line. The
     labels in brackets before an item's text (type, date, id) are left unchanged: this plugin wrote
-    them. If they were searched, too, harmless words of a text would be taken for secrets' names.
+    them. If they were searched with the text, its harmless words would be taken for secrets' names.
     """
     parts: list[tuple[str, str]] = []  # (an item's labels, its text) or ("", text between items)
     for line in block.split("\n"):
@@ -251,7 +251,7 @@ def _may_hold_seeds(folded: str) -> bool:
     count = 0
     for word in exact("[=:：]").sub(" ", folded).split():
         bare = word.strip("0123456789.,;:)(\"'`[]#*-")
-        for part in bare.split(",") if bare else ():  # `bare` is empty for a list number (`1.`)
+        for part in bare.split(",") if bare else ():  # skip list numbers (`1.`), keep the count
             least = 1 if part >= "\u3041" else 3
             is_one = least <= len(part) <= 8 and part.isalpha() and part not in words("prose")
             count = count + 1 if is_one else 0

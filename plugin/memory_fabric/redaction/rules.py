@@ -21,9 +21,9 @@ class Rule(NamedTuple):
     """A rule: one line of a section. Its expression matches only texts with one of its keywords."""
 
     keywords: tuple[str, ...]
-    note: str  # varies by section: a command's required text, issuers' names, or a minimum length
+    note: str  # commands: text that must occur; beside: issuers' names; harmless: minimum length
     section: str
-    end: str  # the source of the expression, which is built when a keyword is found
+    end: str  # the line's last field: the source of the expression, built when a keyword is found
 
     @property
     def source(self) -> str:
@@ -133,8 +133,8 @@ def form(name: str) -> re.Pattern[str]:
     return re.compile(expression(name))
 
 
-# Minimum lengths in published token formats: of a token, and of its random-looking parts in total.
-# A part of letters alone counts if it has MIN_LETTERS, a part of digits alone if it has MIN_DIGITS.
+# Minima in published token formats: characters of a token, and characters of its random-looking
+# parts in total. A part may be letters alone (at least MIN_LETTERS) or digits alone (MIN_DIGITS).
 MIN_WORD_CHARS, MIN_MIXED_CHARS, MIN_LETTERS, MIN_DIGITS = 14, 10, 22, 5
 MIN_DOUBTED_CHARS, MIN_ODD_CHARS, MIN_KEY_CHARS = 4, 6, 8
 MAX_NAME_CHARS = 31
@@ -157,7 +157,7 @@ _PARTS_OF_NAME = str.maketrans("-_./:,", " " * 6)
     FOREIGN, LINES, GAPS, WITH_BLANK, BETWEEN_BLANKS,
 ) = (1 << place for place in range(59))  # fmt: skip
 _GIVEN, _LINKED = (EQUALS, COLON, BAR, QUOTE), (SIGN, STRANGE, LINK, LINES)
-# For each step of `redact`, its masks: the step runs if the text has all flags of any one mask.
+# For each step of `redact`, alternative masks: it runs if the text has all flags of one mask.
 STEPS: dict[str, tuple[int, ...]] = {
     "private": (PRIVATE,),
     "key block": (KEY_BLOCK,),
@@ -194,7 +194,8 @@ class _Keywords:
         self.by_three: dict[str, list[tuple[str, int]]] = {}
         self.shorter: dict[str, int] = {}
         self.whole: dict[str, int] = {}
-        # Keywords with blanks, searched for only if the text has the flag of one of their words.
+        # Keywords with blanks and their flags, by the flag that one of their words sets. They are
+        # searched for only in texts with that flag.
         self.with_blanks: dict[int, dict[str, int]] = {WITH_BLANK: {}, BETWEEN_BLANKS: {}}
         for keywords, shown in _parts_of_words():
             for keyword in keywords:
@@ -328,7 +329,7 @@ def _shown_by(word: str) -> int:
 
 
 def _form_of(word: str, folded: str) -> int:
-    """Return the flags for a word's characters: digits, separators, an address, a random value."""
+    """Return the flags of a word that its characters set, such as SIGN, ADDRESS or DOUBTFUL."""
     plain = word.strip(".,;?")
     if len(word) < MIN_WORD_CHARS and plain.isascii() and plain.isalpha():
         return _account_in(folded)  # a plain word; no other flag applies
@@ -363,7 +364,7 @@ def _form_of(word: str, folded: str) -> int:
 
 
 def _account_in(folded: str) -> int:
-    """Return flags: leading separator, account name before a separator (`admin/`) or at the end."""
+    """Return PAIRING for a leading separator, STATED for `admin/`, and ACCOUNT_END for `admin`."""
     bits = PAIRING if folded[:1] in ("/", ":", "|") or folded[1:2] in ("/", ":", "|") else 0
     for name in words("accounts"):
         if name in folded:
@@ -430,7 +431,7 @@ def is_command_line(value: object) -> bool:
 
 
 def is_doubtful(word: str) -> bool:
-    """Return True if part of a word may be a key: it mixes letters and digits, or is too long."""
+    """Return True if enough of a word may be a key: parts with letters and digits, or long ones."""
     if "-" in word and any(beginning in word for beginning in words("hyphenated")):
         return True
     parts = runs(word) if word.isascii() else exact(r"[\W_]+").split(word)
@@ -438,7 +439,7 @@ def is_doubtful(word: str) -> bool:
 
 
 def _mixed_chars(part: str) -> int:
-    """Return the length of a run of letters and digits if it may belong to a key, otherwise 0."""
+    """Return the length of `part` if its mix of characters or its length suggests a key, else 0."""
     if part.isdigit():
         return len(part) if len(part) >= MIN_DIGITS else 0
     if not part.isalpha() or len(part) >= MIN_LETTERS:

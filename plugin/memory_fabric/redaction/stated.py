@@ -78,7 +78,6 @@ def without_stated(text: str) -> str:
 
 
 def _is_in_mark(text: str, place: int) -> bool:
-    """Return True if an offset is inside a marker that already replaces a secret."""
     begin = text.rfind(MARK, max(0, place - MAX_MARK_CHARS), place)
     end = text.find("]", begin + len(MARK), begin + MAX_MARK_CHARS) if begin >= 0 else -1
     return begin < place <= end and text[begin + len(MARK) : end].replace(" ", "").isalpha()
@@ -214,7 +213,7 @@ def _end_of_quoted(text: str, at: int, end: int) -> int:
 
 
 def _on_next_line(text: str, start: int, kind: str) -> Iterator[tuple[int, int]]:
-    """Yield the span of a value alone on one of the next three lines, even in a code block."""
+    """Yield the span of a value alone on the first non-empty of 3 lines, even in a code block."""
     for _ in range(3):
         end = text.find("\n", start)
         end = len(text) if end < 0 else end

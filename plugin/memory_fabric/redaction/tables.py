@@ -23,7 +23,7 @@ _BENT = frozenset(words("bent token"))
 _OPENING = frozenset(words("opening"))
 _OPENING_NOTHING = words("opening nothing")
 _UNBENT = frozenset(words("unbent"))
-# Map sections of names to kinds of secrets; a name in two sections gets the kind of the last one.
+# The kind of the names in each section of words.txt; a name in two gets that of the later one.
 _SECTIONS = {
     "keys": "key", "common keys": "common", "pairs": "pair", "short passwords": "password",
     "passwords": "password", "pins": "pin",
@@ -51,7 +51,7 @@ def _issuers() -> tuple[str, ...]:
 
 
 def is_name(text: str, name: re.Match[str], kind: str) -> bool:
-    """Return True if the matched name of a secret is a whole word and not part of another word."""
+    """Return True if a secret's name is not just part of another word, a path or an address."""
     before, behind = text[name.start() - 1 : name.start()], text[name.end() : name.end() + 1]
     word = name.group()
     has_slash = text[name.end() : name.end() + 2].lstrip("sS")[:1] == "/"
@@ -107,7 +107,7 @@ def names_in(text: str) -> re.Pattern[str]:
 
 
 def alone_behind(text: str, start: int, kind: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans of words after `start` that are alone on their line and look like secrets."""
+    """Yield spans of words that look like secrets, each alone on one of 12 lines after `start`."""
     full_lines = hits = 0
     is_asked = text[max(0, start - 4) : start].rstrip().endswith("?")
     for _ in range(3 * MAX_LINES):
@@ -206,7 +206,7 @@ def without_columns(text: str) -> str:
 
 
 def _is_table(folded: str) -> bool:
-    """Return True if there are several lines, one with a secret's name and a column separator."""
+    """Return True if one of at least two lines has both a secret's name and a column separator."""
     names = [name for name in NAMES if name in folded and name not in words("common keys")]
     lines = [line for line in folded.split("\n") if any(name in line for name in names)]
     return "\n" in folded and any(sign in line for line in lines for sign in _SEPARATORS)

@@ -27,7 +27,6 @@ _FIRST_PLACE, _LAST_PLACE = 0xF0000, 0xFFFFD
 
 def without_tokens(text: str) -> str:
     """Redact tokens in known formats, and AWS secrets next to their key ids."""
-    # Apply this project's own rules first, then the public rule sets.
     long = " ".join(word for word in text.split() if len(word) >= rules.MIN_WORD_CHARS)
     opened = [*table("issued").opened_by(long), *table("public issued").opened_by(long.lower())]
     for rule in opened:
@@ -94,7 +93,7 @@ def decodes_to_text(value: str) -> bool:
 
 
 def is_random(core: str, least: int = MIN_RANDOM) -> bool:
-    """Return True if letters and digits alternate too often for a word or an identifier."""
+    """Return True if at least `least` letters and digits alternate too often for a word or name."""
     if not core.isascii() or is_name(core) or is_identifier(core) or is_placeholder(core):
         return False
     letters = "".join(c for c in core if c.isalnum())
@@ -114,7 +113,7 @@ def is_random(core: str, least: int = MIN_RANDOM) -> bool:
 
 
 def has_prefix(core: str) -> bool:
-    """Return True for a word with an issuer's prefix for secrets (not ids) and a random tail."""
+    """Return True if a word has an issuer's prefix of secrets (not of ids) and a random rest."""
     if len(core) > 36 and is_uuid(core[-36:]):
         return core[-37] in "_-" and core[:-37].lower() in words("prefixes of uuids")
     match = form("prefixed").fullmatch(core)

@@ -14,7 +14,7 @@ _PREDICATES = frozenset(words("predicates"))
 MARK = "[redacted: secret]"
 MIN_CHARS, MIN_KEY_CHARS, MIN_BARE_KEY_CHARS = 4, 8, 16
 MIN_NEAR_KEY_CHARS = 12
-# The maximum share of a value's characters that may belong to words, if it has no symbols.
+# A value without symbols is no secret if words make up more than this share of its characters.
 MAX_IN_WORDS = 0.5
 _SUFFIXES = words("suffixes")
 # Copulas: "the password is wrong". After a copula, a word that ends like an adjective or participle
@@ -73,7 +73,9 @@ def is_telling(core: str) -> bool:
 
 
 def is_value(core: str, kind: str, linked: str, follower: str, *, quoted: bool, words: int) -> bool:
-    """Return True if a word that follows the name of a secret is the secret."""
+    """Return True if a word after the name of a secret is the secret. `linked` is the link before
+    the word ("is", "=" or ''), `words` the number of words between, and `follower` the text behind.
+    """
     if len(core) < MIN_CHARS or "[redacted" in core or "redacted:" in core:
         return False
     if core.isdigit() and kind in ("password", "pair", "pin"):
@@ -117,7 +119,7 @@ def is_value(core: str, kind: str, linked: str, follower: str, *, quoted: bool, 
 
 
 def is_phrase(phrase: re.Match[str], region: str) -> bool:
-    """Return True if the matched words end a sentence and are a passphrase rather than prose."""
+    """Return True if words matched in `region` end a sentence and are a passphrase, not prose."""
     behind = region[phrase.end() :].strip(" .!\"'`*)»“”’」』")
     ends = not behind or "-" in phrase.group() or not behind[0].isascii() or not behind[0].isalnum()
     ends = ends or len(behind.split()[0]) < 4
@@ -131,7 +133,7 @@ def is_words_of_phrase(phrase: str) -> bool:
 
 
 def _is_weak_word(core: str, linked: str, follower: str, *, quoted: bool) -> bool:
-    """Return True if an ordinary word is a password, as in "the password is opensesame"."""
+    """Return True if an ordinary word after a link is a password ("the password is opensesame")."""
     folded = core.casefold()
     parts = exact(r"[-_.]").split(folded)
     if any(part in _PREDICATES or part in FILLERS for part in parts) and len(parts) < 4:

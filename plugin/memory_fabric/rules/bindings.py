@@ -1,10 +1,10 @@
-"""Parse a rule's `When:`, where people and models write what it is bound to: commands (`npm run
+"""Parse a rule's `When:`, in which people and models write what it is bound to: commands (`npm run
 dev`), activities ("before committing") and paths ("src/api/**, docs/"). Other text is ignored. A
-rule without a command, path or activity is not bound: it applies to no call. After `, first ` come
-commands and activities that must pass before the call: "commit, first `pytest -q`". `programs.txt`
-lists the names, commands, scripts and files of each activity. Commands are listed by their first
-words, without options; `*` stands for any word. A script in package.json, make or a task runner
-belongs to an activity if its name begins with a listed word (`deploy:prod`, `deploy-web`).
+rule without a command, path or activity is not bound: it applies to no call. Commands and
+activities after `, first ` must have passed before the call: "commit, first `pytest -q`".
+`programs.txt` lists the names, commands, scripts and files of each activity. A command is listed by
+its first words, without options; `*` stands for any word. A script in package.json, make or a task
+runner belongs to an activity if its name begins with a listed word (`deploy:prod`, `deploy-web`).
 """
 
 from collections.abc import Iterable
@@ -32,12 +32,12 @@ class Binding(NamedTuple):
     kind: str
     text: str  # the text shown to people
     words: tuple[str, ...] = ()  # the words of a command
-    folder: str = ""  # the folder of a command
+    folder: str = ""  # the folder in which a command must run, or '' for any
     platform: str = ""  # the platform of an activity
 
 
 class Activity(NamedTuple):
-    """An activity such as deploy: its `names` in `When:`, and its `words` in people's sentences."""
+    """An activity such as deploy: `names` for `When:`, and `words` that mention it in prompts."""
 
     names: frozenset[str]
     words: frozenset[str]
@@ -65,18 +65,17 @@ ACTIVITIES = {
     for section, lines in programs.sections().items()
     if section.startswith("activity ")
 }
-# Activities that cannot be undone; before them, rules that ask do so each time, not once a session.
+# Activities that cannot be undone: rules that ask the user do so before each, not once a session.
 FINAL = ("push", "deploy", "release", "delete")
 # Programs that also name a platform: "Vercel deployment" means only deployments with `vercel`.
 _PLATFORMS = words_of("platforms")
-# Other names of platforms.
 _PLATFORM_NAMES = {"fly.io": "fly", "flyio": "fly", "cloudflare": "wrangler", "next.js": "next",
                    "kubernetes": "kubectl", "drizzle": "drizzle-kit"}  # fmt: skip
 _BY_NAME = {name: key for key, activity in ACTIVITIES.items() for name in activity.names}
 
 
 def activity_named(text: str) -> Binding | None:
-    """Return the activity, perhaps on a platform, that a lower-case text names; None if unknown."""
+    """Return the activity that a lower-case text names ("deploy", "vercel deployment"), or None."""
     first, _, behind = text.partition(" ")
     platform = _PLATFORM_NAMES.get(first, first)
     if text in _BY_NAME:
@@ -180,13 +179,13 @@ def _of_code(code: str, folder: str) -> list[Binding]:
             return bindings  # not a command: an identifier, or a path that cannot be run
     for at, word in enumerate(words):
         if (word[:1] in "<[{" and word[-1:] in ">]}") or word in ("…", "...", "$"):
-            words[at] = "*"  # replace the placeholder
+            words[at] = "*"  # a placeholder (`<name>`, `…`) stands for any word
     calls = [call.words for call in shell.calls_in(" ".join(words), "") if call.words]
     return bindings + [Binding(COMMAND, " ".join(c), _compared(c), folder) for c in calls]
 
 
 def _compared(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Normalize a command's words for comparison: remove wrappers, simplify the program's name."""
+    """Normalize a command for comparison: `uv run /usr/bin/python3 x` becomes `python x`."""
     plain = programs.shell_words(words)
     calls = programs.run_by(shell.Call(plain, "")) if plain else ()
     inner = [call.words for call in calls if call.words]

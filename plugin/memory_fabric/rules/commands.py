@@ -1,7 +1,7 @@
-"""Convert shell lines to a comparable form: the essential command, its folder, and whether the line
-has that command's exit status. People and assistants write `cd x && pytest -q 2>&1 | tail -5`: the
+"""Convert shell lines to a comparable form: the main command, its folder, and whether the line has
+that command's exit status. People and assistants write `cd x && pytest -q 2>&1 | tail -5`: the main
 command is `pytest` in `x`, but the status is that of `tail`. Lines with control structures or
-substitutions are ignored, because it is not clear which of their commands is essential.
+substitutions are ignored, because it is not clear which of their commands is the main one.
 """
 
 import os
@@ -50,7 +50,7 @@ class Command(NamedTuple):
 
 
 def command_in(line: str, place: str = "") -> Command | None:
-    """Return the command that a line runs if executed in the folder `place`; None if uncertain."""
+    """Return the main command of a line run in the folder `place`; None if none is certain."""
     calls = shell.plain_list(line.strip()) if len(line) <= MAX_READ_CHARS else []
     # Pairs of a command's words and the connector (`&&`, `;`, `|` …) that follows the command.
     parts = [(list(call.raw), call.after.replace("\n", ";")) for call in calls if call.raw]
@@ -94,12 +94,12 @@ def covers(passed: Command, failed: Command) -> bool:
 
 
 def is_silent(command: Command) -> bool:
-    """Return True if a command, such as a build, may print nothing that shows that it passed."""
+    """Return True if a command may pass without output that shows it, as builds and linters may."""
     return _kind(command) in ("build", "lint")
 
 
 def share_target(passed: Command, failed: Command) -> bool:
-    """Return True if both commands do similar work, so that `failed` would probably pass now."""
+    """Return True if `failed` would probably pass now: same folder and kind of work, or program."""
     if passed.place != failed.place:
         return False
     kind, failed_kind = _kind(passed), _kind(failed)

@@ -1,9 +1,9 @@
 """The effect of a bound rule on a matching call. TELL refuses such a call once per session. ASK
-asks the user. DENY refuses every such call. CONTEXT only adds the rule to the context. A rule with
-the user's trust has the effect ASK if the user's recorded words forbid exactly the bound command,
-path or activity, and otherwise TELL. The user can set another effect (`evidence.effect`). Rules
-that a team's owner set have the effect ASK. CONTEXT is the effect of all other rules, of parts of
-`When:` that the user neither typed nor confirmed, and of all rules in unattended sessions.
+asks the user. DENY refuses every such call. CONTEXT only adds the rule to the context. The user can
+set the effect of a rule (`evidence.effect`). Otherwise, a rule with the user's trust has the effect
+ASK if the user's recorded words forbid exactly the bound command, path or activity, and else TELL.
+Rules that a team's owner set have the effect ASK. CONTEXT is the effect of all other rules, of
+parts of `When:` that the user neither typed nor confirmed, and of all rules in unattended sessions.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _COMMON = frozenset("npm pnpm yarn bun npx run the git sudo".split())
 
 def effect_of(record: Record, binding: Binding, settings: Settings) -> str:
     """Return TELL, ASK, DENY or CONTEXT for a rule whose `binding` matches a call."""
-    # Nobody can answer in unattended and SDK sessions; `unattended = "full"` lets rules act anyway.
+    # Nobody can answer in unattended and SDK sessions: only CONTEXT unless `unattended = "full"`.
     has_person = settings.attended and not settings.entrypoint.startswith(SDK)
     if not has_person and settings.capture_unattended != "full":
         return CONTEXT
@@ -56,7 +56,7 @@ def effect_of(record: Record, binding: Binding, settings: Settings) -> str:
 
 
 def stated_effect(record: Record, binding: Binding) -> str:
-    """Return the effect of a rule in an attended session."""
+    """Return the rule's effect in a session whose user can be asked: TELL, ASK, DENY or CONTEXT."""
     if record.source == OTHERS:  # another member's rule can ask, but not refuse
         return ASK if record.evidence.get(models.FOR_TEAM) else CONTEXT
     chosen = record.evidence.get(EFFECT)
@@ -114,7 +114,9 @@ def _plain(word: str) -> str:
 
 
 def set_by_user(record: Record, action: str, now: str) -> Record:
-    """Return a rule with effect `action`; LIFT removes its binding. Raises BadInput if unbound."""
+    """Return the rule with the effect `action`, confirmed at `now`, or without its binding if
+    `action` is LIFT. Raises BadInput if it has no binding.
+    """
     evidence = dict(record.evidence)
     if action == LIFT:
         when = evidence.pop(WHEN, "")
@@ -148,7 +150,6 @@ def forbids(text: str, binding: Binding) -> bool:
     for clause in text.split("\0"):
         lowered = clause.lower().replace("’", "'").replace("'", "")
         clause_words = [word for word in words_of(lowered) if word]
-        # The end positions of all words and phrases that forbid something.
         ends = [at + 1 for at, word in enumerate(clause_words) if word in _BANS]
         for phrase in _PHRASES:
             runs = zip(*(clause_words[at:] for at in range(len(phrase))), strict=False)

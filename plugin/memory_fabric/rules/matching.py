@@ -22,7 +22,7 @@ MAX_COMMANDS = 1000
 # Tools that change a file, with the argument that contains the file's path.
 FILE_TOOLS = dict.fromkeys(("Edit", "Write", "MultiEdit"), "file_path")
 FILE_TOOLS["NotebookEdit"] = "notebook_path"
-# The argument with all paths, for tools that change several files at once, as Codex's patches do.
+# The argument with a list of paths, if a call changes several files, such as a patch of Codex.
 SEVERAL_FILES = "file_paths"
 # Paths under /dev are devices, not project files, except in /dev/shm, which is a memory disk.
 _DEVICES, _MOUNTED_MEMORY = "/dev/", "/dev/shm/"
@@ -47,12 +47,12 @@ class Action(NamedTuple):
     """The commands and changed files of a tool call, with which rules are compared."""
 
     calls: tuple[Call, ...] = ()
-    # Absolute paths. A final slash marks a folder that is removed or changed with its contents.
+    # Absolute paths of changed files; a final slash marks a folder changed or removed as a whole.
     paths: tuple[str, ...] = ()
 
 
 def action_of(tool: str, arguments: dict[str, object], folder: str) -> Action:
-    """Return the commands and changed files of a shell or edit call in `folder`; otherwise none."""
+    """Return the commands and changed files of a shell or edit call; else an empty Action."""
     if tool == SHELL_TOOL:
         line = arguments.get("command")
         return of_command(line, folder) if isinstance(line, str) else Action()
@@ -77,8 +77,8 @@ def of_calls(calls: Sequence[Call]) -> Action:
 
 
 def matched(binding: Binding, action: Action, roots: Sequence[str]) -> tuple[str, bool]:
-    """Return the action's command or path that matches a binding (or ''), and whether the action is
-    final (`is_final`). `roots` are the folders to which relative paths in bindings refer.
+    """Return the first command or path of the action that matches a binding (or ''), and whether
+    that command, or for a path any command, is final. Relative paths in bindings refer to `roots`.
     """
     for call in action.calls if binding.kind != PATH else ():
         if binding.kind == ACTIVITY:
@@ -176,7 +176,7 @@ def _is_program(wanted: str, call: Call, roots: Sequence[str]) -> bool:
         return had == wanted or (
             os.path.basename(had) == wanted and (had.startswith("./") or wanted.endswith(".sh"))
         )
-    if had in _RUNNERS:  # for example `sh scripts/deploy.sh`
+    if had in _RUNNERS:  # compare the file that it runs: `sh scripts/deploy.sh`
         arguments = [word for word in call.words[1:] if not word.startswith("-")]
         had = arguments[0] if arguments else had
     path = shell.path_in(call.folder, had)
@@ -184,7 +184,7 @@ def _is_program(wanted: str, call: Call, roots: Sequence[str]) -> bool:
 
 
 def _readings(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yield a command without options; of an unknown program, also a form without option values."""
+    """Yield a command without options; for an unknown program, also without words after options."""
     yield programs.plain_words(words)
     if words[0] in programs.VALUE_OPTIONS:
         return
@@ -297,7 +297,7 @@ def load(memory: Memory, *, of_all_sessions: bool = False) -> list[BoundRule]:
 
 
 def bound(record: models.Record) -> BoundRule:
-    """Return a rule with its bindings and the required commands that were typed or confirmed."""
+    """Return a rule, its bindings and the required commands that the user typed or confirmed."""
     when = str(record.evidence.get(models.WHEN) or "")
     unsaid = () if record.evidence.get(models.CONFIRMED) else record.evidence.get(models.UNSAID, ())
     first = tuple(binding for binding in bindings.required_by(when) if binding.text not in unsaid)

@@ -11,7 +11,7 @@ from memory_fabric.patterns import exact
 from memory_fabric.rules import programs, shell
 from memory_fabric.rules.shell import Call
 
-# Programs that remove their arguments, change them, or copy files to their last argument.
+# Programs that remove or change the files they are given, or copy these to their last argument.
 REMOVERS = frozenset("rm rmdir unlink shred trash trash-put".split())
 _CHANGERS = frozenset("tee touch truncate sponge patch ed ex gzip gunzip bzip2 xz unxz".split())
 _COPIERS = frozenset("cp mv install ln rsync scp".split())
@@ -210,5 +210,5 @@ def _with_empty(wanted: Sequence[str], reached: set[int]) -> set[int]:
 
 
 def _meet(wanted: str, part: str) -> bool:
-    """Return True if `wanted` matches `part` or the reverse; both may contain wildcards."""
+    """Return True if one text matches the other as a pattern; both may contain wildcards."""
     return is_like(wanted, part) or (is_glob(part) and is_like(part, wanted))

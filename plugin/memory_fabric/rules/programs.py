@@ -80,7 +80,6 @@ def commands_of(call: Call, depth: int = 0) -> Iterator[Call]:
         yield Call((), call.folder, call.written)
     if words := shell_words(call.words) if call.words else ():
         plain_call = call._replace(words=words, written=())
-        # An option such as `git -C app` sets the folder in which the program works.
         options = FOLDER_OPTIONS & VALUE_OPTIONS.get(words[0], frozenset())
         folders = [words[at + 1] for at, word in enumerate(words[:-1]) if word in options]
         pairs = (word.partition("=") for word in words)
@@ -135,7 +134,7 @@ def as_script(words: Sequence[str]) -> tuple[str, str, str] | None:
 
 
 def plain_words(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the program and its arguments, without options and their known values."""
+    """Return the program and its arguments, without options and the values of known options."""
     value_options = VALUE_OPTIONS.get(words[0], frozenset())
     plain = [words[0]]
     at = 1
@@ -180,7 +179,7 @@ def installed_name(program: str) -> str:
 
 
 def run_by(call: Call) -> Iterator[Call]:
-    """Yield the commands that a command runs, given in its arguments or its input."""
+    """Yield the commands that a call runs because its arguments or its input contain them."""
     words, stdin, folder = call.words, call.stdin, call.folder
     for line in _lines_in(words, stdin):
         yield from shell.calls_in(line, folder, 1)

@@ -19,7 +19,7 @@ _FIXES = frozenset(("--fix", "-a", "-A"))
 
 def calls_of(line: str, folder: str) -> list[Call]:
     """Return the commands in a line, in order; wrappers and redirections precede their command."""
-    # Join a wrapper to its command by `&&`; put `||` after a negated one: `! a && b` is `a || b`.
+    # Put `&&` after a wrapper, and `||` after a negated command: `! a && b` runs `b` if `a` fails.
     calls: list[Call] = []
     for outer in shell.calls_in(line, folder):
         after = "||" if "!" in outer.raw[:2] else outer.after
@@ -31,8 +31,8 @@ def calls_of(line: str, folder: str) -> list[Call]:
 
 
 def is_gate(calls: Sequence[Call], at: int, end: int) -> bool:
-    """Return True if command `at` must pass for command `end` to run. If `end` is past the last
-    command, return True if command `at` must pass for the whole line to pass.
+    """Return True if the command at index `at` must pass for the one at `end` to run. If `end` is
+    past the last command, return True if the whole line passes only if the command at `at` passes.
     """
     sets = [word for c in calls[:at] if c.words[:1] == ("set",) for word in c.words[1:]]
     exits = "errexit" in sets or any("e" in word for word in sets if word[0] == "-")
@@ -79,9 +79,9 @@ def changed_source(action: Action, roots: Sequence[str]) -> str:
 
 
 def as_typed(when: str, typed: Sequence[str]) -> tuple[str, list[str]]:
-    """Return `When:`, adapted to what the user typed, and the names in it that no prompt contains.
-    If the user typed only the activity of a required command, the activity replaces the command:
-    `pytest` becomes `test` if the user typed "the tests".
+    """Return `When:`, adapted to the texts that the user typed, and the commands, paths and
+    activities in it that these do not mention. If the user typed only the activity of a required
+    command, it replaces the command: `pytest` becomes `test` if the user typed "the tests".
     """
     stated = required_by(when)
     activities = [Binding(ACTIVITY, name) for name in bindings.ACTIVITIES]

@@ -75,7 +75,7 @@ class _Reader:
     ) -> None:
         self.text, self.folder, self.depth, self.place = text, folder, depth, at
         self.found: list[Call | _Pending] = []
-        # Here-documents that start after the next line break: their delimiters and their commands.
+        # Here-documents to read at the next line break: (delimiter, command that gets the text).
         self.documents: list[tuple[str, _Pending]] = []
         self.folders: list[str] = []
         self.pushed: list[str] = []
@@ -113,7 +113,6 @@ class _Reader:
                 elif words == ["esac"]:
                     self.in_case = max(0, self.in_case - 1)
         self._end(pending, "")
-        # A command's output is the input of the next command in a pipe.
         calls: list[Call] = []
         before: Call | None = None
         for item in self.found:
@@ -140,15 +139,15 @@ class _Reader:
         pending.raw.append(self.text[start : self.place])
 
     def _broken(self, c: str, pending: _Pending) -> _Pending:
-        """End the command at the separator `c`, and return an empty one for the words that follow.
-        Parentheses also open and close groups; at a line break, here-documents are read.
+        """End the command at the separator `c`; return a new, empty command for the words that
+        follow. Parentheses also open and close groups. At a line break, here-documents are read.
         """
         if c == "(" and pending.words and self.text.startswith("()", self.place):
             self.place += 2  # skip the `()` of a function definition
             pending.words.clear()
             self.is_script = True
             return pending
-        if c != ")" or not self.in_case or self.folders:  # unless `)` ends a `case` pattern
+        if c != ")" or not self.in_case or self.folders:  # the `)` of `case x in a)` ends nothing
             following = self.text[self.place + 1 : self.place + 2]
             is_double = c + following in ("&&", "||", "|&")
             self._end(pending, c + following if is_double else c)
@@ -252,7 +251,6 @@ class _Reader:
                 if not (c in "<>" and self.text[self.place + 1 : self.place + 2] == "("):
                     break
                 self.place += 1
-                # Keep the output of a process substitution under the made-up name of a file.
                 name = f"{_FILE}{len(self.known)}"
                 self.known[name] = self._substituted(")")
                 parts.append(name)
@@ -336,7 +334,7 @@ class _Reader:
         return value if value and self.known_chars <= MAX_KNOWN_CHARS else UNKNOWN + name
 
     def _substituted(self, close: str) -> str:
-        """Read the commands of the substitution at this position; return the last one's output."""
+        """Read the substitution up to `close`; return its last command's output, or UNKNOWN."""
         self.is_script = True
         self.place += 1
         text, place = self.text, self.place
@@ -373,7 +371,7 @@ def printed(call: Call) -> str:
 
 
 def operands_of_find(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the folders that `find` searches; any `-name` patterns replace `.` and `/`."""
+    """Return `find`'s folders; `.` and `/` are replaced by its `-name` patterns, if it has any."""
     at = 1
     while at < len(words) and words[at][:1] not in ("-", "(", "!", ")"):
         at += 1

@@ -1,5 +1,5 @@
-"""Similarity of meaning for recall, if the extra is installed. Other packages import only this
-module. `measure_for` costs few `stat` calls: numpy and the model are loaded for the first question.
+"""Similarity of meaning for recall, if the extra `semantic` is installed. Other packages use only
+this module. `measure_for` makes few `stat` calls; the first question loads numpy and the model.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Measure:
         return self._model
 
     def ready(self) -> bool:
-        """Load the model if needed; return True if it is loaded. `broken` is the reason if not."""
+        """Load the model if needed. Return True, or False with the reason in `self.broken`."""
         if self._model is None and not self.broken:
             try:
                 from memory_fabric.semantic.model import Model

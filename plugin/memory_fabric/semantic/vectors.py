@@ -47,7 +47,9 @@ def unpacked(stored: Sequence[bytes]) -> Any:
 
 
 def of_ids(database: Database, kind: str, keys: Iterable[Any]) -> dict[Any, bytes]:
-    """Map keys to vectors; a key is the id of a record or turn, or an observation's row number."""
+    """Map keys to their stored vectors; a key without a vector is left out. Depending on the table
+    `kind`, a key is the id of a record, the id of a turn, or the row number of an observation.
+    """
     rows = database.rows(
         f"SELECT j.value, v.vector FROM json_each(?) AS j {_OF_IDS[kind]} "
         "AND v.kind = ? AND v.model = ?",
@@ -79,8 +81,8 @@ class Matrix:
             self._last, self._count = last, count
 
     def nearest(self, question: Any, most: dict[str, int], floor: float) -> list[tuple[str, int]]:
-        """Return (kind, row) for the rows most similar to a question's vector, most similar first:
-        at most `most[kind]` rows of each kind, with a similarity of at least `floor`.
+        """Return (kind, row number) of the rows whose vectors are most similar to `question`, best
+        first: of each kind at most `most[kind]` (default 0), with a similarity of at least `floor`.
         """
         similarity = np.zeros(len(self._rows), dtype=np.float32)
         for start in range(0, len(similarity), CHUNK):
@@ -118,8 +120,8 @@ class Matrix:
 
 # Similarities are rounded, because their last digits (and so their order) differ by machine.
 DIGITS = 4
-# From each vector, the mean of all found vectors is subtracted. If they are few, their mean is
-# close to each of them; therefore, this many zero vectors are included in the mean.
+# The mean of all found vectors is subtracted from each of them. With few vectors, the mean is close
+# to each, and little would remain; therefore, this many zero vectors are included in the mean.
 UNHEARD_TEXTS = 10
 
 
@@ -168,7 +170,7 @@ def _unit(rows: Any) -> Any:
 BATCH_ROWS, LAST = 64, (1 << 63) - 1
 # Only this many of the user's newest turns are embedded.
 MAX_TURNS = 20_000
-# By table: SQL for the text to embed from a row `t`, and the condition for embedding the row.
+# For each table, SQL for a row `t`: the text to embed, and the condition for embedding the row.
 # EMBEDDED (setup.extras) excludes observations copied from a record, which repeat its text.
 TEXTS = {RECORDS: "rtrim(t.what || ' ' || t.why)", OBSERVATIONS: "t.text", EPISODES: "t.text"}
 WHERE = {
@@ -179,8 +181,8 @@ WHERE = {
 
 
 def embed_all(memory: Memory, model: Model, *, give_up_s: float) -> int:
-    """Embed the memory's rows without a vector, until the monotonic clock reaches `give_up_s`;
-    return how many. Raises StoreUnavailable, OSError, and TimeoutError if another process embeds.
+    """Embed the rows that have no vector yet, until the monotonic clock reaches `give_up_s`; return
+    their number. Raises StoreUnavailable, OSError, and TimeoutError if another process embeds rows.
     """
     embedded = 0
     with lock(memory.settings):
@@ -203,7 +205,7 @@ def embed_all(memory: Memory, model: Model, *, give_up_s: float) -> int:
 
 
 def lock(settings: config.Settings) -> files.Locked:
-    """Return the exclusive lock for embedding; set its file's modification time to now."""
+    """Return the embedding lock, not yet held; set its file's mtime (time of the last start)."""
     path = os.path.join(settings.home, LOCK)
     if os.path.exists(path):
         os.utime(path)
@@ -211,8 +213,8 @@ def lock(settings: config.Settings) -> files.Locked:
 
 
 def _embed_some(database: Database, kind: str, model: Model, below: int) -> tuple[int, int]:
-    """Embed a batch of rows without a vector, those with the highest keys less than `below`. Return
-    (number of rows, lowest key), or (0, `below`) if there are none left.
+    """Embed up to BATCH_ROWS rows without a vector: those with the highest keys less than `below`.
+    Return (number of rows, lowest key: the next `below`), or (0, `below`) if none are left.
     """
     key = KEYS[kind]
     rows = database.rows(

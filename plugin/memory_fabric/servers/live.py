@@ -20,12 +20,12 @@ from memory_fabric.servers import store_thread
 from memory_fabric.store import files
 
 THREADS = 4
-# Seconds to wait for an earlier event to finish. After that, the hook's own process handles its
-# event; a process takes about as long to start.
+# Seconds that an event waits for an earlier event to finish. After that, the hook's own process
+# handles it. The limit is about the time that the start of a process takes.
 TURN_S = 0.025
 # Timeout in seconds for reading from a hook; it is short because a hook sends without delay.
 SAY_S = 1.0
-# A hook revokes an event that takes SLACK_S more than its time limit, or MAX_LIMIT_S in all.
+# A hook revokes an event after its time limit + SLACK_S, or after MAX_LIMIT_S if that is earlier.
 SLACK_S, MAX_LIMIT_S = 0.2, 25.0
 # A prompt's event gets at least this many seconds, even if its hook's start used up the limit.
 LEAST_S = 1.0
@@ -70,7 +70,7 @@ class Live:
             self._say(f"hooks are not answered here: {error}")
 
     def warm(self) -> None:
-        """If listening, start a thread, only once, that loads code by handling sample events."""
+        """On the first call while listening, start a thread that loads code with sample events."""
         if self._socket is not None and self._warming.acquire(blocking=False):
             _start(self._rehearse, "live-warm")
 
@@ -135,7 +135,7 @@ class Live:
         from shutil import rmtree  # imported after the MCP handshake
 
         try:
-            # Delete the sample memories and sockets of servers that have ended.
+            # Delete sample memories and sockets that were left behind by servers no longer running.
             for name in os.listdir(self._folder):
                 path = os.path.join(self._folder, name)
                 head, ending = os.path.splitext(name)
@@ -247,7 +247,7 @@ class Live:
             return
 
         def is_revoked() -> bool:
-            """Return True if the hook has cancelled this event; a killed hook cancels nothing."""
+            """Return True if the hook cancelled this event; for a killed hook, return False."""
             try:
                 return connection.recv(1, _socket.MSG_PEEK) == live_client.REVOKED
             except OSError:
@@ -313,7 +313,7 @@ def _event(data: bytes, environ: Mapping[str, str]) -> events.Event | None:
 
 
 def _heard(connection: _socket.socket, reply: bytes) -> bytes:
-    """Send the hook a reply; return its answer, or UNHEARD if it ended. Raises TimeoutError."""
+    """Send a reply; return the hook's answer (a byte), UNHEARD if it ended. Raises TimeoutError."""
     try:
         connection.sendall(reply)
     except ConnectionError:
@@ -353,7 +353,7 @@ TRANSCRIPT = [
 
 
 def rehearse(folder: str, root: str) -> None:
-    """Handle sample events in a temporary memory, so that all code is loaded. Raises OSError."""
+    """Load all code: handle sample events in a temporary memory in `folder`. Raises OSError."""
     from shutil import rmtree  # imported after the MCP handshake
 
     from memory_fabric.hooks import dispatcher

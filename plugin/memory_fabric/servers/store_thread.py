@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from memory_fabric.errors import FabricError
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # an MCP server imports this only after the handshake
+if TYPE_CHECKING:  # not imported at run time: MCP servers load it after the handshake
     from memory_fabric.store.memory import Memory
 
 T = TypeVar("T")
@@ -23,9 +23,9 @@ JobOf = Callable[["Memory"], T]
 Job = JobOf[Any]
 # A function that is called with the value of a job, or with the error that it raised.
 Done = Callable[[Any, BaseException | None], object]
-# Seconds after the last call until changes are written to the other tiers (such as MEMORY.md).
+# Seconds without a job after which changes are also written to files such as MEMORY.md.
 IDLE_S = 1.0
-# Changes are written to other tiers after at most LATEST_S seconds, or MIRROR_S for a graph file
+# Even if jobs keep coming, changes are written after LATEST_S seconds, or MIRROR_S for a graph file
 # that other programs read. If the last write took longer, the limit is its duration.
 LATEST_S, MIRROR_S = 5.0, 0.5
 # Seconds until another attempt to write a file that could not be written.
@@ -38,8 +38,8 @@ Item = tuple[Job, bool, Done, Wanted]
 class StoreThread:
     """A thread that owns the memory and runs queued jobs. It opens the memory for the first job, or
     in `begin`. `check` is called before each job; if it raises an error, the job fails. If
-    `moved(memory)` returns True, the memory is reopened. Set `answers_one` in a process that
-    handles one request at a time, to run each read at once in the calling thread.
+    `moved(memory)` returns True (its project changed), the memory is reopened. With `answers_one`,
+    for a process that handles one request at a time, reads run in the calling thread.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class StoreThread:
         self._answers_one = answers_one
         self._memory: Memory | None = None
         self._changed = False
-        # Monotonic times at which to write files like MEMORY.md, and check a mirrored graph file.
+        # Monotonic times: when to write files like MEMORY.md; when to check a mirrored graph file.
         self._due_at: float | None = None
         self._look_at: float | None = None
         self._flush_took_s = 0.0
@@ -82,7 +82,7 @@ class StoreThread:
         from concurrent.futures import Future
 
         memory, at_once = self._memory, at_once or self._answers_one
-        # A mirrored file needs its lock for reading, so it is read in the store's thread.
+        # A mirrored graph file is read under a file lock: this may wait, so use the store's thread.
         is_idle = not self._asked and memory is not None and memory.mirror is None
         if at_once and not changes and is_idle and self._free.acquire(blocking=False):
             try:
@@ -131,7 +131,7 @@ class StoreThread:
             self._memory.close()
 
     def _next(self) -> Item | None:
-        """Return the next job, None at the end. Write files like MEMORY.md first, if due."""
+        """Write files like MEMORY.md when due, then return the next job, or None after `close`."""
         while (wait_s := self._wait_s()) is not None:
             if wait_s > 0:
                 try:
@@ -172,7 +172,7 @@ class StoreThread:
                 if self._memory.mirror is not None and self._memory.mirror.behind:
                     self._note_due(self._memory)
             except FabricError:
-                if not changes:  # changes can be queued, but reads would return old data
+                if not changes:  # if refreshing fails, changes are queued, but reads would be stale
                     raise
             return job(self._memory), None
         except BaseException as error:  # noqa: BLE001 - it is raised where the job was asked

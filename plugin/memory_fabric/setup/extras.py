@@ -28,15 +28,14 @@ SEMANTIC = "semantic"
 LOCK = "embedding.lock"
 # Minimum seconds between two starts, because loading the model takes half a second of CPU time.
 EVERY_S = 30.0
-# For each table, EMBEDDED has the SQL condition for rows `t` to embed, and KEYS has the key column.
+# SQL for each table: the condition for embedding a row (alias `t`), and in KEYS, the key column.
 EMBEDDED = {
     "records": "t.status = 'active'",
     "observations": "t.record = ''",
     "episodes": "t.role = 'user'",
 }
 KEYS = {"records": "seq", "observations": "id", "episodes": "id"}
-# Maximum number of keys to check, newest first, which takes 5 ms. The embedding process itself also
-# finds older rows without a vector.
+# At most this many of the newest keys are checked (in 5 ms). Embedding finds older rows, too.
 MAX_KEYS_READ = 5000
 
 

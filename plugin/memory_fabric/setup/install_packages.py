@@ -4,8 +4,8 @@
     extras.install ─▶ fetch()
 
 Only the wheels in a lock file are installed, each verified by its hash: no package's code is run,
-and no other package is added. pip and uv read the user's configuration files. They get their
-environment variables for index access, except any that the project's .claude/settings*.json set.
+and no other package is added. pip and uv read the user's configuration files and those environment
+variables for index access that the project's .claude/settings*.json do not set.
 """
 
 import json
@@ -69,7 +69,7 @@ class InstallationFailed(Exception):
 
 
 def install(data_dir: str, plugin_root: str, lock: int) -> None:
-    """Install the command line's packages for this interpreter; on failure, record the reason."""
+    """Install the command line's packages for this Python; write any failure to `error_file`."""
     os.ftruncate(lock, 0)
     os.lseek(lock, 0, os.SEEK_SET)
     os.write(lock, f"{os.getpid()}\n".encode())
@@ -77,7 +77,7 @@ def install(data_dir: str, plugin_root: str, lock: int) -> None:
     if not environment:
         return
     for path in packages.half_installed(data_dir):
-        # A killed installer left it: no other installer is running, as this process has the lock.
+        # A killed installer left this folder: no other can run now, as this process has the lock.
         shutil.rmtree(path, ignore_errors=True)
     base = packages.base_interpreter()
     try:
@@ -124,7 +124,7 @@ def install(data_dir: str, plugin_root: str, lock: int) -> None:
 
 
 class Tools:
-    """A runner of pip, uv and venv in the folder of `log`, the file that receives their output."""
+    """A runner of pip, uv and venv. Its working folder is that of `log`, which gets the output."""
 
     def __init__(self, log: BinaryIO, *locks: int) -> None:
         # On Windows, pip and uv do not inherit the lock; it is released when this process ends.
@@ -140,7 +140,7 @@ class Tools:
         try:
             code = subprocess.run(
                 command,
-                # Not the project's folder: its pyproject.toml or uv.toml could change the result
+                # Avoid the project folder: its pyproject.toml or uv.toml could change the result.
                 cwd=os.path.dirname(self._log.name),
                 env=self._environ,
                 stdin=subprocess.DEVNULL,
@@ -177,7 +177,6 @@ def fetch(
     target: str = "",
 ) -> None:
     """Install a lock file's packages into the environment of `python`, or into the folder `target`.
-
     uv is tried first, and then pip. If pip is missing or too old, it is installed in `scratch`.
     `prepare` empties the target before each attempt. Raises InstallationFailed, OSError.
     """
@@ -222,7 +221,7 @@ def tool_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _set_by_project(environ: Mapping[str, str]) -> set[str]:
-    """Return variables that the project's .claude settings set; if unreadable, all variables."""
+    """Return names of variables set by the project's .claude settings; all if one is unreadable."""
     names: set[str] = set()
     project = _project(environ)
     for file in ("settings.json", "settings.local.json") if project else ():
@@ -276,7 +275,7 @@ def explained(printed: str) -> tuple[str, str]:
 
 
 def _write(path: str, text: str, *, beside: str) -> None:
-    """Write a private file atomically, using a temporary file named `beside`. Raises OSError."""
+    """Write a private file (mode 0600) atomically via a temporary file `beside`. Raises OSError."""
     beside = os.path.join(os.path.dirname(path), beside)
     try:
         with open(beside, "w", encoding="utf-8", opener=_private) as file:

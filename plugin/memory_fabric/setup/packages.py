@@ -71,7 +71,9 @@ def start_again(data_dir: str, plugin_root: str) -> bool:
 
 
 def wait(data_dir: str, plugin_root: str, timeout_s: float, *, insist: bool = False) -> str | None:
-    """Install missing packages and wait for them; return the Python that has them, or None."""
+    """Install missing packages, and wait up to `timeout_s` seconds for the installation. Return the
+    Python that has the packages, or None. With `insist`, ignore one recent failure.
+    """
     import time  # imported late: hooks never call this function
 
     deadline_s = time.monotonic() + timeout_s
@@ -79,7 +81,7 @@ def wait(data_dir: str, plugin_root: str, timeout_s: float, *, insist: bool = Fa
         python = environment_python(data_dir, plugin_root)
         if python is not None:
             return python
-        # With `insist`, one installation is started even after a recent failure, but no second one.
+        # With `insist`, ignore a recent failure once: after one start, a new failure ends the wait.
         child = _start_and_reap(data_dir, plugin_root, insist=insist)
         insist = insist and child <= 0
         if child == NOT_STARTED:
@@ -120,9 +122,8 @@ def remembered_file(data_dir: str) -> str:
 
 
 def folder_of(kind: str, data_dir: str, plugin_root: str) -> str:
-    """Return the folder for packages of this kind and this Python; '' if there is no lock file.
-
-    `kind` is "env" (the command line's environment) or the name of an extra.
+    """Return the folder in `data_dir` for `kind`, which is "env" (the command line) or an extra's
+    name. Each Python and lock file has a folder of its own. Return '' if there is no lock file.
     """
     import zlib  # faster to import than hashlib, and sufficient here
 
@@ -151,7 +152,7 @@ def lock_file(kind: str, plugin_root: str) -> str:
 
 
 def _start(data_dir: str, plugin_root: str, *, insist: bool) -> int:
-    """Start the installer if due; return its pid (it then forks), NOT_STARTED or ANOTHER_RUNS."""
+    """Start the installer if due. Return its first process's id, NOT_STARTED or ANOTHER_RUNS."""
     if not _is_due(data_dir, plugin_root, insist):
         return NOT_STARTED
     try:
@@ -236,7 +237,7 @@ def _read_error(data_dir: str) -> dict[str, str]:
 
 
 def _is_due(data_dir: str, plugin_root: str, insist: bool) -> bool:
-    """Return True if packages are missing; after a recent failure, only if `insist` is set."""
+    """Return True if packages are missing and, unless `insist`, no attempt has recently failed."""
     folder = folder_of("env", data_dir, plugin_root)
     if not folder or environment_python(data_dir, plugin_root) is not None:
         return False
@@ -273,7 +274,7 @@ def run(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
     # argv[0] must be absolute, because Python uses it to find its virtual environment.
     command = [python, *options, "-c", ENTRY, source, *arguments]
     try:
-        if os.name != "posix":  # on Windows, a shell would not wait after exec
+        if os.name != "posix":  # Windows: after exec, the shell would not wait for the command
             return run_and_wait(command)
         os.execv(python, command)
     except OSError as error:
@@ -328,7 +329,7 @@ def hold(environment: str) -> None:
         file_lock.take(marker, shared=True)
         os.set_inheritable(marker, True)
     except OSError:
-        return  # it is being deleted: starting its Python will fail, with a message
+        return  # the environment is being deleted, so starting its Python will fail with a message
 
 
 def held(environment: str) -> bool:
@@ -348,7 +349,7 @@ def held(environment: str) -> bool:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Call `run` with the arguments after `--run`, for bin/memory-fabric; return the exit code."""
+    """For bin/memory-fabric: pass the arguments after `--run` to `run`; return the exit code."""
     sys.path.append(SOURCE)
     if arguments[:1] == ["--run"]:
         try:

@@ -133,10 +133,10 @@ class BaseMemory:
             self.failures.append(what)
 
     def write(self, kind: str, payload: Payload, by: Provenance, *, store: str = "") -> Json:
-        """Apply a change durably and return its result, or `{"queued": True}` if the database
-        cannot be written. `store` is "project" or "user"; if empty, entities are changed in the
-        database that contains them. Raises NotFound, BadInput; StoreUnavailable if queueing fails,
-        too.
+        """Apply a change durably and return its result. If the database cannot be written, queue
+        the change and return `{"queued": True, …}`. `store` is "project" or "user"; if it is empty,
+        entities are changed in the database that contains them, everything else in the project's.
+        Raises NotFound, BadInput; StoreUnavailable if the change cannot be queued, either.
         """
         operation = self.operation(kind, payload, by, store or KINDS[0])
         # Imported late, because recall writes nothing.
@@ -169,8 +169,8 @@ class BaseMemory:
     def operation(
         self, kind: str, payload: Payload, by: Provenance, store: str = KINDS[0], stamp: bool = True
     ) -> Operation:
-        """Build a sanitised operation; `stamp` adds to `by` the time, author, origin and session
-        that it lacks. Raises StoreUnavailable if memory is switched off.
+        """Build a sanitised operation for the database `store`. If `stamp`, fill the empty fields
+        of `by`: time, author, origin, session. Raises StoreUnavailable if memory is switched off.
         """
         if not self.settings.writes:
             raise switches.off_error(self.settings)
@@ -220,7 +220,7 @@ class BaseMemory:
     def _rebuilt(self, path: str, kind: str) -> Database:
         from memory_fabric.store.upkeep import repair  # imported only if a file is damaged
 
-        # Ignore the event's time limit: it would interrupt the rebuild, and later attempts, too.
+        # Rebuild without the event's time limit, which would interrupt every attempt to rebuild.
         with deadline.running(deadline.Deadline()):
             database, sentence = repair.rebuild(path, kind, self.journal_of(kind), self.progress)
         if sentence:
@@ -238,12 +238,11 @@ class BaseMemory:
         except (StoreUnavailable, DeadlinePassed) as error:
             if isinstance(error, StoreCorrupt):
                 mark_suspect(self.path_of(operation.store))
-            # Imported only if the database could not be written.
             from memory_fabric.store import journal, write
             from memory_fabric.store.home import signing
 
             self.fail(f"graph ({operation.store}): {error}")
-            if write.is_local(operation):  # not queued, because it must not outlive the session
+            if write.is_local(operation):  # its record is only for this session: never queue it
                 raise
             # If the disk of the home folder is full, the project's disk may still have space.
             folders = [self.queue_folder(kind) for kind in (operation.store, "user", "project")]

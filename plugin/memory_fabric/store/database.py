@@ -27,7 +27,7 @@ PROOF = "proof"
 STEPS_PER_CHECK = 5000
 # The suffix of a file that marks a database as damaged; the next writer checks that database.
 SUSPECT = ".suspect"
-# Seconds to retry setting a new file's journal mode: SQLite does not wait if the file is locked.
+# Seconds of retrying to set a new file's journal mode, as SQLite does not wait for a locked file.
 SWITCH_S = 2.0
 
 _BUSY, _CORRUPT = ("SQLITE_BUSY", "SQLITE_LOCKED"), ("SQLITE_CORRUPT", "SQLITE_NOTADB")
@@ -43,12 +43,11 @@ _ERRORS: tuple[tuple[tuple[str, ...], type[StoreUnavailable], str, str], ...] = 
     (("SQLITE_IOERR",), StoreUnavailable, "The disk refused {path}: {error}.", _DISK),
     (_REFUSED, errors.StoreRefuses, "{path}: {error}.", ""),
 )
-# The bound parameters of a query.
 Values = Sequence[Any]
 
 
 class Database:
-    """An open database. `kind` is "project" or "user"; with a `newer` schema, it is read-only."""
+    """An open "project" or "user" database. A `newer` release's schema makes it read-only."""
 
     def __init__(self, path: str, kind: str, connection: sqlite3.Connection) -> None:
         self.path, self.kind, self.connection = path, kind, connection
@@ -62,14 +61,14 @@ class Database:
         # The reason why the database is read-only for now; the next use tries to open it again.
         self.stopgap = ""
         self.synchronous = ""
-        # True during work whose last commit is durable, so that earlier commits need not be.
+        # True during work of which only the last commit must be durable; lost steps are repeated.
         self.waits_for_last = False
         # A cache for `graph.read_if_small`: the data's version, and the graph (None if too large).
         self.kept: tuple[tuple[int, int], Graph | None] | None = None
         # True if transactions poll for the write lock instead of using SQLite's timeout.
         self.prioritized = False
         self.busy_ms = -1
-        # For `commit_held`: True if commits are postponed, how many, True if one must be durable.
+        # For `commit_held`: whether commits are postponed, how many, whether one must be durable.
         self.held, self.held_parts, self.held_durable = False, 0, False
         self._file = _identity(path)
 
@@ -125,10 +124,10 @@ class Database:
             connection.execute("DELETE FROM meta WHERE key = ?", (PROOF,))
 
     def commit_held(self, mark: str, value: str) -> None:
-        """Commit an event's postponed changes and its `mark` in `meta`. Raises StoreUnavailable."""
+        """Commit an event's postponed changes and `meta[mark] = value`. Raises StoreUnavailable."""
         connection, durable = self.connection, self.held_durable
         self.held_parts, self.held_durable = 0, False
-        if not connection.in_transaction:  # SQLite rolled all changes back after an error
+        if not connection.in_transaction:  # after an error, SQLite has rolled back all changes
             raise StoreUnavailable(self.path, "The changes of this event were undone.")
         try:
             if mark:
@@ -167,7 +166,7 @@ class Transaction:
         if not self.database.is_current():
             problem = f"{self.database.path} was removed or replaced."
             raise StoreUnavailable(self.database.path, problem, remedy="Run memory-fabric repair.")
-        # A read-only database may be a copy in memory (`is_copy`), whose changes would be lost.
+        # Refuse: a read-only database may be a copy in memory, whose changes would be lost.
         if self.database.read_only:
             problem = self.database.stopgap or f"{self.database.path} cannot be written."
             remedy = "" if self.database.stopgap else "Check its permissions."
@@ -187,7 +186,7 @@ class Transaction:
                 connection.execute(f"PRAGMA synchronous = {level}")
                 self.database.synchronous = level
             self._begin(connection)
-            # Another process may have migrated the file to a newer schema since it was opened.
+            # Stop if another process has migrated the file to a newer schema since it was opened.
             self.database.newer = _version(connection) > schema.LATEST
             if self.database.newer:
                 connection.execute("ROLLBACK")
@@ -251,8 +250,8 @@ class Transaction:
 
 
 def open_database(path: str, kind: str, *, create: bool, busy_ms: int = BUSY_MS) -> Database | None:
-    """Open a database and migrate it to the latest schema. If the file is missing, return None, or
-    create it with `create`. The deadline interrupts queries, not migrations; if it is `hurried`,
+    """Open a database and migrate it to the latest schema. If the file is missing, create it if
+    `create`, else return None. The deadline interrupts queries, not migrations; if it is `hurried`,
     because the user waits, an old schema is an error. Raises StoreUnavailable, DeadlinePassed.
     """
     if not os.path.exists(path):
@@ -305,7 +304,7 @@ def _prepared(database: Database) -> Database:
         if version < schema.LATEST:
             _migrate(database, version)
         database.connection.execute("PRAGMA foreign_keys = ON")
-        # The handler also lets Ctrl-C end a query, because Python then runs signal handlers.
+        # Check the deadline during queries. Python then also runs signal handlers, so Ctrl-C works.
         database.connection.set_progress_handler(deadline.is_over, STEPS_PER_CHECK)
     except (sqlite3.Error, OSError) as error:
         database.close()
@@ -336,7 +335,7 @@ def mark_suspect(path: str) -> None:
     try:
         os.close(os.open(path + SUSPECT, os.O_CREAT | os.O_WRONLY, 0o600))
     except OSError:
-        return  # read-only folder; whoever can repair the file finds the damage without the mark
+        return  # read-only folder; a process that can repair the file detects the damage itself
 
 
 def is_suspect(path: str) -> bool:
@@ -345,14 +344,14 @@ def is_suspect(path: str) -> bool:
 
 
 def translated(path: str, error: sqlite3.Error | OSError) -> StoreUnavailable | DeadlinePassed:
-    """Convert a SQLite or disk error to our own error. Raises KeyboardInterrupt after Ctrl-C."""
+    """Return our error for an SQLite or disk error; raise KeyboardInterrupt if Ctrl-C caused it."""
     name, limit = getattr(error, "sqlite_errorname", "") or "", deadline.current()
     if name.startswith("SQLITE_INTERRUPT"):
         if not limit.is_limited:
             raise KeyboardInterrupt
         return DeadlinePassed("The time for this event was over.")
     if name.startswith(_BUSY) and limit.is_limited:
-        limit.lock_s = 0.0  # the event must not wait for a lock again
+        limit.lock_s = 0.0  # wait for no database lock again during this event
     for beginnings, kind, sentence, remedy in _ERRORS:
         if name.startswith(beginnings):
             return kind(path, sentence.format(path=path, error=error), remedy=remedy)
@@ -386,7 +385,7 @@ def _connected(path: str, kind: str, busy_ms: int, *, read_only: bool = False) -
             except sqlite3.OperationalError:  # the write-ahead log is not readable
                 connection.close()
                 connection = None
-        if connection is None:  # there is no readable write-ahead log
+        if connection is None:  # there is no write-ahead log, or it cannot be read
             address += "&immutable=1"
             connection = sqlite3.connect(address, uri=True, check_same_thread=False)
     except sqlite3.Error as error:

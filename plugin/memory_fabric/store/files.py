@@ -1,8 +1,8 @@
 """Files other than databases: locks, atomic replacement, owner-only modes, tolerant reading.
 
 A path may come from a cloned repository, and be a link or a pipe. Therefore only regular files are
-opened, opening never blocks, and every reader has a size limit. The locks of hooks and server
-exclude each other, and those of the package filelock, which uses the same system calls.
+opened, opening never blocks, and every reader has a size limit. Hooks, the server and the package
+filelock use the same system calls, so their locks exclude each other.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ BINARY = getattr(os, "O_BINARY", 0)
 NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | BINARY
 # Retries on Windows, which cannot replace a file that another process (a virus scanner) has open.
 REPLACE_TRIES, REPLACE_POLL_S = 20, 0.01
-# For renameat2 on Linux: resolve paths in the current folder, and exchange two files.
+# Constants of renameat2 on Linux: relative paths start in the current folder; swap two files.
 AT_FDCWD, RENAME_EXCHANGE = -100, 2
 # Constants of the `stat` module, copied because importing it takes time.
 FILE_KIND, REGULAR, LINK = 0o170000, 0o100000, 0o120000
@@ -239,7 +239,7 @@ def take_refused_files() -> list[str]:
 def lines_in(
     path: str, max_bytes: int = MAX_LINES_BYTES, max_line_bytes: int = MAX_LINE_BYTES
 ) -> Iterator[bytes]:
-    """Yield the lines of a file, if it exists, each cut to `max_line_bytes`. Raises OSError."""
+    """Yield a file's lines (none if missing), cut to `max_line_bytes`. Raises TooLarge, OSError."""
     try:
         stream = open_regular(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -266,7 +266,7 @@ def invalid_lines(path: str, max_bytes: int = MAX_LINES_BYTES) -> list[int]:
 
 
 def _objects_in(path: str, max_bytes: int) -> Iterator[tuple[int, dict[str, Any] | None]]:
-    """Yield the number (from 1) of each non-empty line, and its JSON object; None if invalid."""
+    """Yield (line number from 1, JSON object or None if invalid) for each non-empty line."""
     for number, line in enumerate(lines_in(path, max_bytes), start=1):
         text = line.decode("utf-8", "replace")
         if number == 1:
@@ -285,7 +285,7 @@ def parsed(text: str) -> dict[str, Any] | None:
 
 
 def text_list(value: object) -> tuple[str, ...]:
-    """Convert the items of a list to strings; return `()` if the value is not a list."""
+    """Return a list's items, converted by `str`, as a tuple; `()` if the value is not a list."""
     return tuple(map(str, value)) if isinstance(value, list) else ()
 
 
@@ -297,11 +297,11 @@ def pretty_json(value: Mapping[str, Any]) -> bytes:
 def write_atomic(
     path: str, data: Content, *, still: Callable[[str], bool] | None = None, durable: bool = True
 ) -> bool:
-    """Replace the file's content atomically and keep its mode; return True if it was replaced. A
-    link to a regular file of the same user is followed, because users link their settings. Large
-    content may be passed as an iterable. `still` receives the old file's path; if it returns False,
-    for example because the file has changed, the old file is kept. If not `durable`, a power
-    failure may undo the replacement. Raises NotRegular, OSError.
+    """Replace a file's content atomically and keep its mode; return True if it was replaced. Keep
+    the old file if `still` returns False, for example because the file has changed. `still` gets
+    the path of the old content, before and (on Linux) after the exchange. A link to a regular file
+    of the same user is followed: users link their settings. Large content may be an iterable.
+    Unless `durable`, a power failure may undo the replacement. Raises NotRegular, OSError.
     """
     target, own_mode = _replaceable(path)
     make_folder(os.path.dirname(target))
@@ -327,9 +327,9 @@ def write_atomic(
                 is_replaced = still(beside)
             finally:
                 if not is_replaced:
-                    # Another program changed the file after the first check: restore that version.
+                    # Another program wrote after the first `still`: put its version back.
                     _swap(beside, target)
-                    if stamp(beside) != ours:  # the program wrote again: keep its newest version
+                    if stamp(beside) != ours:  # it wrote over our version, too: keep its newest
                         _swap(beside, target)
             remove(beside)
             return is_replaced
@@ -356,7 +356,7 @@ def sync_folder(folder: str) -> None:
 
 
 def _swap(one: str, other: str) -> bool:
-    """Exchange two files atomically; return False if one is missing, or if this is not Linux."""
+    """Exchange two files atomically; return False if that fails, or if this is not Linux."""
     if sys.platform != "linux":
         return False
     try:
@@ -370,7 +370,6 @@ def _swap(one: str, other: str) -> bool:
 
 
 def _replace(beside: str, target: str, tries: int) -> None:
-    """Rename `beside` to `target`; on PermissionError, retry briefly. Raises OSError."""
     for tries_left in reversed(range(tries)):
         try:
             os.replace(beside, target)
@@ -464,7 +463,7 @@ def write_all(handle: int, data: bytes) -> None:
 
 
 def as_address(path: str, separator: str = os.sep) -> str:
-    """Escape a path for SQLite's `file:` URI; the `separator` tells if it is a Windows path."""
+    """Return a path escaped for SQLite's `file:` URI; with `\\` as `separator`, a Windows path."""
     if separator == "\\":  # SQLite needs C:\Users as /C:/Users
         path = "/" + path.replace("\\", "/").lstrip("/")
     return path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")

@@ -33,7 +33,7 @@ DRAIN_LOCK = CLAIMED + ".lock"
 BAD = "graph-queue.bad.jsonl"
 # The new name of a queue file that this home did not write, or that is too large.
 REFUSED = "graph-queue.refused.jsonl"
-# Maximum sizes of a queue and of one operation. If exceeded, the queue of another folder is tried.
+# Size limits of a queue and of one operation. Beyond them, another folder's queue is tried.
 MAX_QUEUE_BYTES, MAX_LINE_BYTES = files.MAX_LINES_BYTES, files.MAX_LINE_BYTES
 # A queue file above this size is read only if one of its first lines has this home's signature.
 MAX_UNSIGNED_BYTES, MAX_HEAD_LINES = 256 << 10, 1000
@@ -83,7 +83,7 @@ def enqueue(folder: str, operation: Operation, key: bytes) -> None:
 
 
 def queued(folder: str) -> tuple[list[dict[str, Any]], list[int]]:
-    """Return the operations in the queue, oldest first, and the line numbers of invalid lines."""
+    """Return queued operations, oldest first, and the numbers of invalid lines in their files."""
     read_files = [files.read_lines(path) for path in waiting_files(folder)]
     waiting = [line for lines, _ in read_files for line in lines]
     return waiting, [number for _, numbers in read_files for number in numbers]
@@ -111,9 +111,9 @@ def is_ours(name: str) -> bool:
 def drain(folder: str, key: bytes, apply: Callable[[Operation], object]) -> int:
     """Apply the queued operations and return their count. An operation leaves the queue only after
     its commit. Only lines with this home's signature are applied, because a repository may contain
-    a queue by anyone. Other lines, and operations that raise NotFound or BadInput, are moved to
-    `graph-queue.bad.jsonl`. A large file without any signed line is moved as a whole. Other errors
-    propagate, and the remaining operations stay queued. Does nothing while another process drains.
+    a queue by anyone. Other lines, and operations that fail with NotFound or BadInput, are moved to
+    `graph-queue.bad.jsonl`. A large file without a signed line is moved as a whole. Other errors
+    propagate, and the remaining operations stay queued. Do nothing while another process drains.
     """
     applied = 0
     try:
@@ -167,13 +167,13 @@ def export(
 
 
 def rescue(db: Database, operations_path: str) -> None:
-    """Append the operations that the journal lacks, from an open database whose file is gone."""
+    """Append missing operations to the journal, from `db`, which is open but whose file is gone."""
     rows = db.rows(f"{_OPERATIONS} WHERE journaled = 0 ORDER BY seq")
     files.append_lines(operations_path, [_line(db.kind, row) for row in rows])
 
 
 def without_words(line: Payload) -> Json:
-    """Return a record's line without quotations; keep the user's quotation if it may be shared."""
+    """Return a record's line without quotations, except a user's quotation released for sharing."""
     evidence = line.get("evidence")
     if not isinstance(evidence, dict) or WORDS.isdisjoint(evidence):
         return dict(line)
@@ -185,9 +185,9 @@ def without_words(line: Payload) -> Json:
 def restore(
     db: Database, operations_path: str, folder: str, journals: Sequence[str], *, words: bool = True
 ) -> int:
-    """Append the records that are in none of the `journals` to decisions.jsonl in `folder`, with
-    quotations only if `words`; write a lost operations.jsonl again. Return the line count. Raises
-    OSError, StoreUnavailable.
+    """Append records that none of the `journals` contains to decisions.jsonl in `folder`, with
+    quotations only if `words`. If operations.jsonl is lost, write it again. Return the count of all
+    lines written. Raises OSError, StoreUnavailable.
     """
     missing = [r for id_ in missing_records(db, journals) for r in _own_records(db.connection, id_)]
     if missing:
@@ -239,7 +239,7 @@ def _decisions(c: Connection, row: tuple[Any, ...], line: Payload) -> list[dict[
         elif step["payload"].get("told"):
             continue  # the record was read from this journal
         elif step["kind"] in ("remember", "put_record"):
-            # A repetition changes the earlier record, so also write the records in the inverse.
+            # A repetition changes an earlier record, named only in the inverse: write that, too.
             own = step["payload"]["record"].get("id", "")
             before = [record["id"] for record in put] if step is line else []
             for id_ in dict.fromkeys([*before, own]):
@@ -259,7 +259,6 @@ def _own_records(c: Connection, id_: str) -> list[Record]:
 
 def _apply_file(path: str, key: bytes, apply: Callable[[Operation], object]) -> int:
     if files.is_own_file(path) and _is_foreign(path, key):
-        # Move the file away, because this home cannot have written it.
         aside = os.path.join(os.path.dirname(path), REFUSED)
         if os.path.lexists(aside) and not files.is_own_file(aside):
             raise files.NotRegular(aside)
@@ -273,7 +272,7 @@ def _apply_file(path: str, key: bytes, apply: Callable[[Operation], object]) -> 
     refused: list[dict[str, Any]] = []
     try:
         for raw in waiting:
-            current = raw  # the line to keep in the queue if an error occurs before it is done
+            current = raw  # stays in the queue if an error interrupts its application
             deadline.current().check("all that waits")
             line = _text_of(raw)
             value = files.parsed(line) or {}

@@ -58,7 +58,7 @@ class Memory(BaseMemory):
 
     @property
     def whole(self) -> Memory:
-        """Return the unrestricted memory: this one, or for a view, the memory that it restricts."""
+        """Return the whole memory: this one, or for a view of some domains, the one behind it."""
         return self
 
     def follow_switches(self) -> None:
@@ -80,7 +80,7 @@ class Memory(BaseMemory):
         self.follow_switches()
 
     def has_moved(self) -> bool:
-        """Reread a changed registry; return True if the folder now belongs to another project."""
+        """Return True if the folder belongs to another project now; rereads a changed registry."""
         stamp = registry_file.registry_stamp(self.settings.home)
         if self.project is None or stamp == self._registered:
             return False
@@ -166,7 +166,7 @@ class Memory(BaseMemory):
         sync.flush(self)
 
     def native_ids(self, session_started_at: str) -> frozenset[str]:
-        """Return the ids of records that were in the client's MEMORY.md when the session began."""
+        """Return ids of records that were already in the client's MEMORY.md at session start."""
         is_shown = self.settings.client.memory_file and not self.settings.memory_md_off
         if self.project is None or not is_shown:
             return frozenset()
@@ -200,7 +200,7 @@ def _project_of(settings: Settings) -> Project | None:
 
 
 class KeptMemory(Memory):
-    """The memory for one event; its databases stay open for later events of the process."""
+    """A memory for one event; its open databases are reused by later events of the process."""
 
     def close(self, *, at_ease: bool = False) -> None:
         """Keep databases open for the next event; if `at_ease` (nobody waits), checkpoint them."""
@@ -239,7 +239,7 @@ class HeldMemory(KeptMemory):
     """
 
     def commit(self, client: str, nonce: str) -> None:
-        """Commit all changes, together with the event's nonce. Raises StoreUnavailable."""
+        """Commit all changes and mark the event `nonce` as answered. Raises StoreUnavailable."""
         databases = sorted(self._open.values(), key=lambda database: database.kind == "project")
         databases = [database for database in databases if database.held_parts]
         for database in databases:  # the last commit also records that the event is answered

@@ -23,7 +23,7 @@ _BODY = (
     "alternatives constraints tradeoffs outcome category generalizable project author origin "
     "valid_from evidence"
 ).split()
-# Keys of `evidence` whose values are searched: `also` has more words, the others error symptoms.
+# Keys of `evidence` that are indexed: `also` has extra search words, the others error symptoms.
 FOUND_BY = ("also", "error", "symptom")
 MAX_KEY_CHARS = 400
 # The number of records per query or transaction, so that other processes wait 0.2 s at most.
@@ -36,7 +36,7 @@ _SELECT_R = ", ".join(f"r.{name}" for name in [*COLUMNS, "body", "sightings"])
 
 
 def as_object(record: Record) -> Json:
-    """Return the record as a JSON object; entities become [name, type], and relations triples."""
+    """Return the record as JSON: entities as [name, type], relations as [source, type, target]."""
     out = {name: getattr(record, name) for name in (*COLUMNS, *_BODY)}
     for name in _LISTS:
         out[name] = list(out[name])
@@ -69,7 +69,7 @@ def from_object(value: Payload) -> Record:
 
 
 def have_same_text(one: Record, other: Record) -> bool:
-    """Return True if two records have the same text, a stricter test than equal `key_of` values."""
+    """Return True if both texts have the same `same_form`, a stricter test than equal `key_of`."""
     return same_form(one.what) == same_form(other.what)
 
 
@@ -104,7 +104,7 @@ def find(c: sqlite3.Connection, where: str, values: Values, limit: int = 1000) -
 
 
 def among(database: Database, column: str, values: Sequence[str]) -> Iterator[Record]:
-    """Yield the records that have one of these values in a column; read them in chunks."""
+    """Yield records with one of these values in a column, newest first in each CHUNK of values."""
     for some in chunks(values, CHUNK):
         where = f"{column} IN ({marks(some)})"
         yield from (record for record, _ in find(database.connection, where, tuple(some), -1))
@@ -119,7 +119,9 @@ def sightings_of(databases: Iterable[Database], ids: Sequence[str]) -> dict[str,
 def about(
     db: Database, match: str, types: Sequence[str], limit: int, *, candidates: bool = False
 ) -> list[Record]:
-    """Return matching current records: this user's `limit` best, then others' `limit` best."""
+    """Return the current records of these types that match the FTS5 query `match`: up to `limit` of
+    this user, then up to `limit` of others, each best first. `candidates` adds unreviewed records.
+    """
     active = "('active', 'candidate')" if candidates else "('active')"
     rows: list[tuple[Any, ...]] = []
     for sign in ("<>", "="):
@@ -136,7 +138,7 @@ def about(
 
 
 def newest_fixes(databases: Iterable[Database], session: str, limit: int) -> list[Record]:
-    """Return the newest current fixes per database, with only the fields needed to match errors."""
+    """Return each database's `limit` newest current fixes, with only the fields to match errors."""
     query = (
         "SELECT id, what, trust, session, created_at, json_extract(body, '$.evidence'), "
         "json_extract(body, '$.entities') FROM records WHERE type = 'solution' "

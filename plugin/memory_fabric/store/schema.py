@@ -1,5 +1,5 @@
 """The database schema: schema.sql and migration steps. Databases of all released versions must open
-without loss (docs/decisions/0061): never edit a released step or drop a version by raising OLDEST.
+without loss (docs/decisions/0061): never edit a released step, and never raise OLDEST.
 """
 
 import os
@@ -8,7 +8,6 @@ import os
 LATEST, OLDEST = 10, 8
 # For each version, the statements that migrate a database to it from the previous version.
 STEPS: dict[int, tuple[str, ...]] = {
-    # Adds the origin of each prompt; existing prompts count as typed.
     9: ("ALTER TABLE prompts ADD COLUMN origin TEXT NOT NULL DEFAULT 'typed'",),
     # Renames `used` to `followed` (did the model follow a shown item?); clears the old estimates.
     10: (

@@ -1,8 +1,9 @@
 """Views of a memory that show only some domains, or hide some isolated domains.
 
 Temporary SQL views shadow the tables of the same names, so no query can omit the domain condition.
-The views are read-only; changes use a separate connection. Full-text tables return only row ids. A
-session's data (memories shown, tasks, memory block) has no domain; no other session reads it.
+The views are read-only; changes use a separate connection. Full-text tables return only row ids and
+need no view. Nor does a session's data (memories shown, tasks, memory block), which has no domain:
+no other session reads it.
 """
 
 import sqlite3
@@ -19,8 +20,8 @@ from memory_fabric.store.queries.graph import existing
 MAX_SCOPED = 8
 _ROWS = "SELECT * FROM main.{table} AS t WHERE t.domain {these}"
 # Domains share entities. An entity is visible if it was created in a visible domain, or has a
-# visible observation or relation. Its stored times could reveal other domains, so the view computes
-# times from visible rows. `extra` repeats the aliases, so it is empty in views that hide aliases.
+# visible observation or relation. Its times are computed from visible rows, because stored times
+# could reveal other domains. Where aliases are hidden, so is their copy in `extra`.
 _ENTITIES = """
 SELECT t.id, t.name, t.key, t.type, {extra} AS extra,
     CASE WHEN t.domain {these} THEN t.domain ELSE {first} END AS domain,
@@ -46,9 +47,9 @@ _EARLIEST = """(SELECT min(s.created_at) FROM (
 # An alias has no domain. A memory limited to some domains therefore uses this view, which shows
 # none; a memory that only hides isolated domains reads the table itself and shows all aliases.
 _ALIASES = "SELECT t.key, t.alias, t.entity FROM main.aliases AS t WHERE 0"
-# An operation is visible if its domain and those of all its rows are. The changes that an undo
-# makes state no domain, so the undone operation must be visible, too. If that is itself an undo, so
-# must be the operation that it undid, and so on.
+# An operation is visible if its domain and those of all its rows are. An undo states no domains for
+# its changes, so the operation that it undid must be visible, too. If that operation is an undo as
+# well, the same holds for the operation that it undid, and so on.
 _OPERATIONS = """
 SELECT t.* FROM main.operations AS t WHERE {own} AND (t.kind <> 'undo' OR (
     EXISTS (SELECT 1 FROM main.operations AS u
@@ -64,11 +65,10 @@ SELECT t.* FROM main.operations AS t WHERE {own} AND (t.kind <> 'undo' OR (
 _OWN = """coalesce(json_extract({t}.provenance, '$.domain'), '') {these}
     AND NOT EXISTS (SELECT 1 FROM json_tree({t}.payload) AS j WHERE {foreign})
     AND NOT EXISTS (SELECT 1 FROM json_tree({t}.inverse) AS j WHERE {foreign})"""
-# SQL: the JSON node `j` names an invisible domain or lists aliases, whose domain is not recorded.
+# SQL: the JSON node `j` of an operation names an invisible domain, or lists aliases (no domain).
 _FOREIGN = """(j.key = 'domain' AND j.type = 'text' AND NOT j.value {these})
     OR ({names} AND j.key = 'aliases' AND j.type = 'array'
         AND json_type(j.value, '$[0]') = 'array')"""
-# Ingested texts store their domain in the JSON of their body.
 _INGESTED = (
     "SELECT * FROM main.intake AS t WHERE json_valid(t.body) "
     "AND coalesce(json_extract(t.body, '$.domain'), '') {these}"
@@ -77,7 +77,7 @@ ROWS = ("observations", "relations", "records", "episodes")
 
 
 def within(memory: Memory, domains: Sequence[str]) -> Memory:
-    """Return a view that reads and writes only these domains, except those hidden in `memory`."""
+    """Return a view that reads and writes only these domains, as far as `memory` shows them."""
     own = memory.limited_to(domains)
     if own is not None:
         return own
@@ -88,7 +88,7 @@ def within(memory: Memory, domains: Sequence[str]) -> Memory:
 
 
 def without(memory: Memory, domains: Sequence[str]) -> Memory:
-    """Return a view of the memory that hides these domains but can write to any."""
+    """Return a view that hides these domains. It can write to any domain unless `memory` cannot."""
     if not isinstance(memory, ScopedMemory):
         return _scoped(memory, domains, hidden=True)
     if memory.domains is None:
@@ -134,7 +134,7 @@ class ScopedMemory(Memory):
         self.settings = self._whole.settings
 
     def database(self, kind: str, *, create: bool) -> Database | None:
-        """Return the database, or None; `create` creates a missing one through the full memory."""
+        """Return the database, None if missing. With `create`, the unlimited memory creates it."""
         if create:
             self._whole.database(kind, create=True)
         return super().database(kind, create=False)
@@ -166,7 +166,9 @@ class ScopedMemory(Memory):
         self._whole.flush()
 
     def _limited(self, kind: str, payload: Payload, by: Provenance) -> tuple[Payload, Provenance]:
-        """Restrict a change's payload and provenance to the visible domains. Raises NotFound."""
+        """Limit a change to visible domains, and replace an invisible domain of its record or
+        provenance. Raises NotFound if an entity that gets observations is not visible.
+        """
         if self.hidden:
             return payload, by
         domains, limited = self.domains or (), dict(payload)

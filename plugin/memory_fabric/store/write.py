@@ -1,8 +1,8 @@
 """Changes to memory: each is redacted, sanitised, applied and logged in one transaction.
 
-A change of the graph that specifies no database is applied to the database that has its entities,
-otherwise to the project's. A large import is split into operations of limited size, so that other
-processes wait only briefly for the lock, and each operation can be undone.
+A change of the graph that specifies no database is applied to the database that has the entities
+concerned; if none has them, to the project's. A large import is split into operations of limited
+size, so that other processes wait only briefly for the lock, and each operation can be undone.
 """
 
 import json
@@ -36,11 +36,11 @@ def cleaned_provenance(by: Provenance) -> Provenance:
 
 
 def apply(db: Database, operation: Operation, *, is_new: bool = False) -> Json:
-    """Apply an operation durably and return its result; an id is applied only once. An operation
-    that changes nothing, such as storing a known record again, is not logged. A deletion without
-    effect, however, is logged if it comes from a journal (not `is_new`): when the journal is read
-    again, its id is known, so it cannot delete newer rows. Returns `{"applied_before": True}` for a
-    known id. Raises NotFound, BadInput or StoreUnavailable, after which nothing has changed.
+    """Apply an operation durably and return its result. An id is applied only once: for a known id,
+    return `{"applied_before": True}`. An operation that changes nothing, such as storing a known
+    record again, is not logged. But a deletion without effect is logged if it comes from a journal
+    (not `is_new`). Its id is then known when the journal is read again, so it cannot delete newer
+    rows. Raises NotFound, BadInput or StoreUnavailable, after which nothing has changed.
     """
     return apply_all(db, (operation,), are_new=is_new)[0]
 
@@ -60,11 +60,11 @@ def apply_within(c: sqlite3.Connection, operation: Operation, *, is_new: bool = 
         return {"applied_before": True}
     result, inverse = KINDS[operation.kind].apply(c, operation.payload, operation.provenance)
     result |= _verified(c, operation.kind, operation.payload, result)
-    # Not logged: a known record without a change; unless from a journal, a deletion without effect.
+    # Idle operations are not logged: a repeated record and, if `is_new`, a deletion without effect.
     is_repeated = bool(result.get("repeated")) and not inverse
     removed = (part for step in inverse for part in step["payload"].values())
     is_idle = is_repeated or (is_new and result.get("deleted") == 0 and not any(removed))
-    # Some kinds of operation are never logged: their texts expire or belong to other users.
+    # Kinds with `is_logged=False` are never logged: their texts expire or belong to other users.
     if KINDS[operation.kind].is_logged and not (is_idle or is_local(operation)):
         payload, by = operation.payload, operation.provenance
         row = {"id": operation.id, "kind": operation.kind, "session": by.session}
@@ -76,10 +76,10 @@ def apply_within(c: sqlite3.Connection, operation: Operation, *, is_new: bool = 
 
 
 def _verified(c: sqlite3.Connection, kind: str, payload: Payload, result: dict[str, Any]) -> Json:
-    """Check that a change took effect (requirement BR-9), and remove its result's internal field
-    `touched`, the names of affected entities. Return fields to add to the result: `variants`
-    (existing names that differ from a new one only in case or separators) or `orphans` (entities
-    left without content). Raises StoreUnavailable if an entity cannot be read.
+    """Check that the entities of a change can be read (requirement BR-9); raise StoreUnavailable if
+    not. Remove the internal field `touched`, the names of affected entities, from `result`. Return
+    fields to add to the result: `variants` (existing names that differ from a new one only in case
+    or separators) or `orphans` (entities left without content).
     """
     touched = result.pop("touched", ())
     if kind == "create_entities":
@@ -89,7 +89,6 @@ def _verified(c: sqlite3.Connection, kind: str, payload: Payload, result: dict[s
         of_keys = "SELECT key, name FROM entities WHERE key IN ({}) ORDER BY id"
         for key, name in rows.among(c, of_keys, map(name_key, new)):
             alike.setdefault(key, []).append(name)
-        # For each new name, the existing names that differ only in case, `-`, `_` or spaces.
         others = ((name, [n for n in alike[name_key(name)] if n != name]) for name in new)
         variants = {name: names for name, names in others if names}
         return {"variants": variants} if variants else {}
@@ -112,7 +111,7 @@ def _must_exist(c: sqlite3.Connection, names: Sequence[str], result: Payload) ->
 
 
 def is_local(operation: Operation) -> bool:
-    """Return True if the operation concerns a record that must not outlive its session."""
+    """Return True if the payload has a `local` record, which must not outlive its session."""
     record = operation.payload.get("record")
     return isinstance(record, dict) and record.get("scope") == "local"
 
@@ -156,10 +155,11 @@ def names_in(kind: str, payload: Payload) -> list[str]:
 def split(
     kind: str, payload: Payload, living: Mapping[str, set[str]], unavailable: Collection[str]
 ) -> list[tuple[str, dict[str, Any]]]:
-    """Split a change by database; return pairs of a database's kind and its part of the payload.
-    `living` maps each readable database to the entities of the change that it has; databases in
-    `unavailable` cannot be opened now. Deletions apply to every database. An observation of an
-    unknown entity goes to an unavailable database, which may have it; without one, raise NotFound.
+    """Split a change into pairs of a database's kind and its part of the payload. `living` maps
+    each readable database to the entities of the change that it has; databases in `unavailable`
+    cannot be opened now. Deletions apply to every database. Other items go to the user's database
+    if it alone has their entities, else to the project's. An observation of an unknown entity goes
+    to an unavailable database, which may have the entity; if none is unavailable, raise NotFound.
     """
     if kind.startswith("delete_"):
         stores = [s for s in ("project", "user") if s in living or s in unavailable]
@@ -181,7 +181,7 @@ def split(
 
 
 def combine(kind: str, payload: Payload, results: Sequence[Payload]) -> Json:
-    """Combine the results of a split change: lists in the requested order, counts as sums."""
+    """Combine the results of a change that was split: add counts, order lists as in `payload`."""
     whole: dict[str, Any] = {}
     for result in results:
         for name, value in result.items():
@@ -195,7 +195,7 @@ def combine(kind: str, payload: Payload, results: Sequence[Payload]) -> Json:
         return {"deleted": 0} | whole
     if len(results) > 1:
         field, fields = KINDS[kind].answers
-        # Positions of each requested item, last first: its first result pops its first position.
+        # Positions of equal items in reverse order, so that `pop` below returns the first one left.
         positions: dict[tuple[str, ...], list[int]] = {}
         for position, item in reversed(list(enumerate(payload[KINDS[kind].items[0]]))):
             positions.setdefault(tuple(item[f] for f in fields), []).append(position)

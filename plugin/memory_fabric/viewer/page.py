@@ -1,6 +1,4 @@
-"""The graph as a self-contained HTML page, which loads nothing from other sites, or as a Mermaid
-flowchart.
-"""
+"""The graph as an HTML page that loads nothing from other sites, or as a Mermaid flowchart."""
 
 import base64
 import hashlib
@@ -62,7 +60,7 @@ def page(picture: Mapping[str, Any], *, live: bool = False) -> str:
 
 
 def content_security_policy(live: bool) -> str:
-    """Return the policy: scripts and styles by hash only; requests to the server only if `live`."""
+    """Return the policy: only hashed scripts and styles, and if `live`, requests to the server."""
     scripts = " ".join(map(_hash, (_asset(LIBRARY), _script())))
     injected = (json.loads(f'"{match[1]}"') for match in INJECTED.finditer(_asset(LIBRARY)))
     styles = " ".join(map(_hash, (_style(), "", *injected)))

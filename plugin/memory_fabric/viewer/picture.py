@@ -1,5 +1,4 @@
-"""The page's data as one JSON object: the graph, records, changes, and the states of the tiers
-(graph, journal and MEMORY.md).
+"""The page's data as JSON: graph, records, changes, and states of graph, journal and MEMORY.md.
 
 Lists refer to an entity by its index in `entities`. All texts are redacted again for output,
 because a row may have been stored before a redaction rule existed.
@@ -35,7 +34,7 @@ MAX_TOUCHED = 100
 MAX_STEPS = 3
 # Maximum number of items listed for review, for each kind; the totals count all items.
 MAX_DUE = 200
-# How many of the newest records are checked for near duplicates, which slows each load of the page.
+# How many of the newest records are checked for near duplicates; the check slows each page load.
 MAX_COMPARED = 500
 # The period (seconds) for which the page shows the weekly figures of the command `worth`.
 WORTH_S = 8 * counts.WEEK_S
@@ -62,7 +61,7 @@ COUNTED = (
 )
 # The kind of a database, and the row id of an entity in it.
 Key = tuple[str, int]
-# Index in the page's list `entities`: in Numbers by an entity's Key, in Names by its name.
+# Maps to an entity's index in the page's list `entities`: from its Key, and from its name or alias.
 Numbers = Mapping[Key, int]
 Names = Mapping[str, int]
 
@@ -133,7 +132,7 @@ def _with_fields(record: Record, names: Sequence[str], computed: Payload) -> Jso
 
 
 def age_of(kind: str, at: str, now: str) -> Json:
-    """Return the age of a memory in `days`; `stale` is True if it is too old for its type."""
+    """Return the age of a memory in `days` (or None); `stale` is True if too old for its `kind`."""
     days = days_between(at, now)
     return {"stale": is_stale(kind, days), "days": None if days is None else int(days)}
 
@@ -173,7 +172,6 @@ class _Row(NamedTuple):
 
 
 def _near(memory: Memory, databases: Sequence[Database], name: str) -> frozenset[Key]:
-    """Return the keys of the entity called `name`, and of all entities at most MAX_STEPS away."""
     entities = resolve.entities_meant(memory, name)
     keys: set[Key] = set()
     for db in databases:
@@ -197,7 +195,7 @@ def _near(memory: Memory, databases: Sequence[Database], name: str) -> frozenset
 
 
 def _rows(databases: Sequence[Database], near: frozenset[Key]) -> tuple[list[_Row], int]:
-    """Return the entities to show, including all in `near`; and the count of merged duplicates."""
+    """Return `near` and the most connected entities, oldest first, and the count of merged rows."""
     by_name: dict[str, _Row] = {}
     for db in databases:
         mine = json.dumps(sorted(id_ for store, id_ in near if store == db.kind))
@@ -243,7 +241,7 @@ def _entities(
 
 
 def _said(databases: Sequence[Database], numbers: Mapping[Key, int]) -> dict[int, list[Json]]:
-    """Map entity indexes to observations, oldest first; of too many, only the newest are listed."""
+    """Map entity indexes to observations, oldest first; only the newest MAX_OBSERVATIONS of all."""
     found: list[tuple[int, Json]] = []
     for db in databases:
         rows = db.rows(
@@ -265,7 +263,7 @@ def _said(databases: Sequence[Database], numbers: Mapping[Key, int]) -> dict[int
 
 
 def _relations(databases: Sequence[Database], numbers: Mapping[Key, int]) -> tuple[list[Json], int]:
-    """Return the newest relations of these entities, in time order, and the count of duplicates."""
+    """Return the MAX_RELATIONS newest relations in time order, and the number of duplicate rows."""
     by_key: dict[tuple[int, int, str], Json] = {}
     repeated = 0
     for db in databases:

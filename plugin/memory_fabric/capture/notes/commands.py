@@ -24,7 +24,7 @@ MAX_SHOWN_CHARS = 160
 MAX_MEANT = 3
 # A shorter argument without a digit may be an ordinary word instead of an id: `keep face`.
 SURE_CHARS = 8
-# Changes from these sources are notes: undo of one also restores the statement that it replaced.
+# Sources of notes. Undoing a note's change also restores the statement that the note replaced.
 NOTING = ("assistant", "compaction")
 
 

@@ -11,7 +11,7 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries.conditions import marks
 from memory_fabric.store.schema import ACTIVE_CURRENT, CURRENT
 
-# At most MAX_SHOWN items per session, each MAX_TIMES times; candidates once more per repetition.
+# At most MAX_SHOWN items per session, each MAX_TIMES times; restating a candidate adds one time.
 MAX_SHOWN, MAX_TIMES = 3, 2
 SOURCES = ("startup", "clear")  # SessionStart events that show items for review
 ID = "debt:"  # prefix of candidates' and contradictions' ids in the table of shown memories
@@ -28,7 +28,7 @@ _CONTRADICTORY = (
     f"AND json_array_length(body, '$.evidence.{CONTRADICTS}') > 0 "
     f"AND (SELECT count(*) FROM injections AS i WHERE i.memory = '{ID}' || records.id) < ?"
 )
-# Selects candidates and contradictory records that are from this session or were shown in it.
+# SQL condition: candidates and contradictory records that this session stored or was shown.
 _OPEN_HERE = (
     f"{CURRENT} AND scope <> 'local' AND (session = ? OR EXISTS (SELECT 1 FROM injections AS i "
     f"WHERE i.session = ? AND i.memory = '{ID}' || records.id)) AND (status = 'candidate' "
@@ -46,7 +46,7 @@ class Debt(NamedTuple):
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Return the ids under which these items are listed in the table of shown memories."""
+        """Return the ids of the items in the table of shown memories: record ids with a prefix."""
         records = (*self.candidates, *(new for new, _ in (*self.contradictory, *self.asked)))
         closed = (CLOSED + old.id for old, *_ in self.closed)
         return (*(ID + record.id for record in records), *closed)
@@ -62,7 +62,9 @@ class Debt(NamedTuple):
 
 
 def of_session(memory: Memory, session: str) -> Debt:
-    """Return the items to show: at most three contradictions or candidates, repeated ones first."""
+    """Return the items to show: up to MAX_SHOWN contradictions and candidates (often stated ones
+    first), up to MAX_SHOWN contradictions that the user decides, and as many closed records.
+    """
     pairs = _with_older(memory, memory.find_records(_CONTRADICTORY, (MAX_TIMES,), MAX_READ))
     of_user = [pair for pair in pairs if any(r.pinned or r.trust == "user" for r in pair)]
     pairs = [pair for pair in pairs if pair not in of_user][:MAX_SHOWN]
@@ -80,7 +82,7 @@ def of_session(memory: Memory, session: str) -> Debt:
 
 
 def open_here(memory: Memory, session: str) -> list[tuple[Record, Record | None]]:
-    """Return a session's open items as (candidate, None) or (record, record it contradicts)."""
+    """Return a session's items to decide: (candidate, None) or (record, the one it contradicts)."""
     records = memory.find_records(_OPEN_HERE, (session, session), MAX_READ)
     waiting = [(record, None) for record in records if record.status == "candidate"]
     return [*waiting, *_with_older(memory, records)]

@@ -1,9 +1,9 @@
 """Notes in the assistant's text: `Noted rule: … Why: … From: "…"` and `Dropped: …`. A note is one
 whole line outside code blocks. The next line belongs to the note if it begins with a field's name,
 if it completes the quotation after `From:`, or if it is indented more deeply and the sentence has
-not ended yet. Empty lines, other notes, list items, headings and code blocks end a note, so that no
-other prose gets into it. An overlong note is rejected, because a cut could change its meaning. A
-note of over MAX_LINE_CHARS is not even parsed, so that parsing takes linear time.
+not ended yet. Empty lines, other notes, list items, headings and code blocks end a note, so that it
+contains no other prose. A note of over MAX_NOTE_CHARS is rejected, because a cut could change its
+meaning. A note of over MAX_LINE_CHARS is not even parsed, so that parsing takes linear time.
 """
 
 import re
@@ -193,7 +193,7 @@ def _bodies(lines: list[str]) -> Iterator[tuple[str, str]]:
             at += more
         kind = (label["kind"] or "").lower()
         is_readable = 0 < len(body) <= MAX_LINE_CHARS and any(map(str.isalnum, body))
-        # Reject a note with a tag of injected blocks: `neutralised` would turn its `<` into `‹`.
+        # Reject a note with a tag like `<memory-fabric>`: `neutralised` escapes it, adding a `‹`.
         is_safe = is_readable and neutralised(body).count("‹") == body.count("‹")
         if kind in ("", *NOTE_KINDS) and is_safe:
             yield kind, body
@@ -210,7 +210,7 @@ def _body(line: str, label: re.Match[str]) -> str:
 
 
 def _continuation(first: str, body: str, following: list[str]) -> int:
-    """Return how many of the following lines belong to the note that `body` begins."""
+    """Return how many `following` lines belong to the note; `body` is its text so far."""
     line = following[0] if following else ""
     if not line.strip() or pattern(_LABEL).match(line):
         return 0
@@ -267,7 +267,7 @@ def _note(kind: str, body: str) -> Note | None:
 
 
 def _fields(body: str) -> Iterator[tuple[str, str]]:
-    """Yield ("", sentence), and then each field as (name, value), in order."""
+    """Yield ("", text before the first field), then the fields as (name, value), in order."""
     name, start, at = "", 0, 0
     names = set()
     tokens = pattern(_TOKEN)
@@ -293,7 +293,7 @@ def _fields(body: str) -> Iterator[tuple[str, str]]:
 
 
 def _close(value: str) -> int:
-    """Return the index of the mark that closes the quotation with which a value starts, or 0."""
+    """Return the index in `value` where its opening quotation mark is closed, or 0 if nowhere."""
     closing = _CLOSINGS[value[0]]
     last = 0
     for at in range(1, len(value)):
@@ -307,7 +307,7 @@ def _close(value: str) -> int:
 
 
 def source(value: str) -> tuple[str, str]:
-    """Split a `From:` value into (quotation, "") or ("", id); ("", "") if the quotation is open."""
+    """Return a `From:` value as ("", id) or (quotation, ""); ("", "") for an unclosed quotation."""
     if candidate := pattern(_CANDIDATE).match(value):
         return "", candidate[1].lower()
     if value[:1] not in _CLOSINGS:

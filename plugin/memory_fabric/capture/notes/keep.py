@@ -26,7 +26,7 @@ from memory_fabric.text import content_stems, one_line, same_form, stem, words
 
 # The maximum number of notes kept per turn, because a pasted specification may contain many.
 MAX_NOTES = 20
-# A summary's note is skipped if at least this part of its and an earlier note's words are shared.
+# Skip a compaction summary's note whose word overlap (Jaccard) with an earlier note is this high.
 SAME_FROM = 0.8
 # Full stops of the Latin, Chinese, Japanese, Indic, Urdu, Armenian, Ethiopic and other scripts.
 FULL_STOPS = ".。．｡।॥۔։።᙮᠃"
@@ -37,7 +37,7 @@ _SINCE += "json_extract(provenance, '$.at') >= ?"
 
 
 class Said(NamedTuple):
-    """The user's prompts in a session, and whether a note that quotes them can be trusted."""
+    """The prompts that notes of a session may quote, and how far these notes can be trusted."""
 
     prompts: tuple[Prompt, ...] = ()  # newest first
     checked: bool = True  # False in an unattended or SDK session: quotations do not count
@@ -46,7 +46,7 @@ class Said(NamedTuple):
     before: str = ""  # the assistant's message before the newest prompt
 
     def precedes(self, old: Record) -> bool:
-        """Return True if the notes come from a past session and are older than the record."""
+        """Return True if these are notes of a past session, made before the record was stated."""
         return self.is_past and models.stated_at(old) > self.at
 
 
@@ -59,7 +59,7 @@ class Earned(NamedTuple):
     agreed: str = ""  # the assistant's proposal and the user's agreement
     at: str = ""  # the time of the words
     candidate: Record | None = None  # the candidate in `From:`
-    is_staged: bool = False  # the quoted prompt is not yet checked against the transcript
+    is_staged: bool = False  # no transcript has confirmed yet that the user typed the quoted prompt
 
     def evidence(self, note: Note, said: Said) -> dict[str, Any]:
         """Return a note's evidence: kind, fields, and names in `When:` not typed by the user."""
@@ -87,11 +87,11 @@ class Earned(NamedTuple):
 def keep(
     memory: Memory, texts: Iterable[str], said: Said, by: Provenance, into: list[Kept] | None = None
 ) -> list[Kept]:
-    """Store the notes in the assistant's texts of one turn; return a result for each note. The
-    results are also appended to `into`, which has the first ones if DeadlinePassed is raised. A
-    note is reported as lost if it contains only a secret, is too long, comes after the first
-    MAX_NOTES notes, or states what memory was told to forget. Raises StoreUnavailable if a note
-    could be neither stored nor queued.
+    """Store the assistant's notes of one turn, and drop the records of its `Dropped:` lines; return
+    the results. `said` has the user's prompts that notes may quote. Results are appended to `into`
+    at once, as DeadlinePassed may be raised before the next note. A note is reported as lost if it
+    contains only a secret, is too long, comes after the first MAX_NOTES notes, or states what
+    memory was told to forget. Raises StoreUnavailable if a note could be neither stored nor queued.
     """
     every = list(map(parse, texts))
     by_form: dict[tuple[str, str], Note] = {}
@@ -191,16 +191,16 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
 
 
 def _take_place_of(memory: Memory, old: Record, by: Provenance) -> None:
-    """Delete a record that a note replaces, in one batch with the note: undo then reverts both."""
+    """Delete `old`, which a note replaces, in the note's batch, so that undo reverts both."""
     memory.whole.batch = memory.whole.batch or ids.new_id()
     replaced.discard(memory, old, by, bury=False)
 
 
 def earned(memory: Memory, note: Note, said: Said) -> Earned:
-    """Return the trust that a note gets by its quotation, or by naming a candidate in `From:`."""
+    """Return the trust earned by a note's quotation or `From: [id]`, else the assistant's."""
     candidate = replaced.candidate(memory, note.candidate) if note.candidate else None
     if not said.checked or (candidate is not None and candidate.trust != "user"):
-        # No trust: programs may have written the prompts, or the user did not state `candidate`.
+        # No user trust: programs may write the prompts here, or the candidate is not from the user.
         return Earned(at=said.at, candidate=candidate)
     typed, quotation = said.prompts, note.quotation
     if candidate is not None:
@@ -233,7 +233,7 @@ def without_full_stop(sentence: str) -> str:
 
 
 def _was_noted(memory: Memory, record: Record, quotation: str, session: str) -> bool:
-    """Return True if the session noted this before, in these or other words, even if undone."""
+    """Return True if the session noted `record` before, in these or other words, even if undone."""
     of_session = f"session = ? AND json_extract(body, '$.evidence.{NOTED}') IS NOT NULL"
     earlier = memory.find_records(of_session, (session,))
     noted = changes.read_all(memory, "kind = 'remember' AND session = ?", (session,))
@@ -254,13 +254,13 @@ def _was_noted(memory: Memory, record: Record, quotation: str, session: str) -> 
 
 
 def _drop(memory: Memory, name: str, quoted: str, said: Said, by: Provenance) -> Kept | None:
-    """Close the record of a `Dropped:` line. A record with the user's trust stays open unless
-    `quoted`, the user's words in this turn's notes, is about it.
+    """Close the record `name` of a `Dropped:` line; return None if done before. A record with the
+    user's trust stays open unless `quoted`, the user's words in this turn's notes, is about it.
     """
     stems, id_ = content_stems(name), replaced.id_in(name)
 
     def differing(r: Record) -> int:
-        """Return the number of content words that only the name or only the record has."""
+        """Return how many content words are only in `name` or only in the record."""
         return min(len(stems ^ content_stems(t)) for t in (r.what, models.users_words(r)) if t)
 
     matches = [old for old in replaced.named(memory, name) if not said.precedes(old)]
@@ -271,7 +271,7 @@ def _drop(memory: Memory, name: str, quoted: str, said: Said, by: Provenance) ->
     closed = memory.find_records("valid_to >= ? AND scope <> 'local'", (said.at,), MAX_NOTES)
     most = min(map(differing, matches), default=len(stems))
     if said.at and not id_ and any(differing(record) <= most for record in closed):
-        return None  # the name means this one rather than a similar one that is open
+        return None  # `name` fits a record that is already closed at least as well
     if not matches:
         if id_ and replaced.with_id(memory, id_):
             return Kept(is_new=False)  # the record is already closed

@@ -1,6 +1,6 @@
-"""Search for the user's words that a note quotes, in the typed text of prompts. They are extended
-by context that may change their meaning. For a short answer such as "yes", `agreement` returns the
-proposal that it accepts. The words are shown before the note, so that readers can compare both.
+"""Search for the user's words that a note quotes, in the typed text of prompts. Context that may
+change the meaning of these words is added to them. For a short answer such as "yes", `agreement`
+returns the proposal that the answer accepts. The words are shown before the note, for comparison.
 """
 
 from bisect import bisect_right
@@ -75,7 +75,7 @@ class _Block(NamedTuple):
 
 
 class _Said(NamedTuple):
-    """The sentences and blocks of a prompt, and its tokens `joined` without separators."""
+    """A parsed prompt: its sentences and blocks, and its tokens as one string to be searched."""
 
     sentences: tuple[_Sentence, ...]
     blocks: tuple[_Block, ...]
@@ -87,7 +87,7 @@ class _Said(NamedTuple):
 def find(quotation: str, sentence: str, prompts: Sequence[Prompt]) -> Found:
     """Return the user's words around a quotation, from the newest prompt that contains it (prompts
     are newest first). A quotation of too few words counts only if it is a whole prompt and shares a
-    word with the note's `sentence`; other short prompts are mere replies.
+    word with the note's `sentence`; any other short prompt is a reply, returned as `answer`.
     """
     pieces = list(filter(_joined, pattern(_ELISION).split(quotation)))
     parts, lengths = list(map(_joined, pieces)), list(map(_length, pieces))
@@ -192,7 +192,7 @@ def _read(text: str) -> _Said:
 
 
 def _places(parts: Sequence[str], said: _Said) -> Iterator[tuple[int, int]]:
-    """If all parts occur in order, yield the (first, last) sentence of each part's occurrences."""
+    """If all parts occur in order, yield each occurrence as (first, last) sentence index."""
     at = 0
     for part in parts:
         at = _find(part, said, at)
@@ -254,7 +254,7 @@ def _grow(said: _Said, around: set[int], first: int, end: int) -> None:
 
 
 def _before(said: _Said, number: int) -> Iterator[int]:
-    """Yield sentences that introduce block `number` or its list: headings, and the text before."""
+    """Yield indices of sentences before block `number`: headings, parent items, lead-in text."""
     block = said.blocks[number]
     level = block.level if block.kind == "item" else -1
     depth = block.level if block.kind == "heading" else 8
@@ -281,7 +281,7 @@ def _before(said: _Said, number: int) -> Iterator[int]:
 
 
 def _after(said: _Said, number: int) -> Iterator[int]:
-    """Yield first sentences of a block's sub-items, the next block and the text after its list."""
+    """Yield indices of first sentences of the next block, sub-items and text after the list."""
     block, is_next = said.blocks[number], True
     for following in said.blocks[number + 1 :]:
         under = block.kind == following.kind == "item" and following.level > block.level
@@ -293,7 +293,7 @@ def _after(said: _Said, number: int) -> Iterator[int]:
 
 
 def _ends_of(said: _Said, block: _Block, step: int = 1) -> Iterator[int]:
-    """Yield a block's first sentences (its last ones if `step` is -1), up to BESIDE_CHARS."""
+    """Yield indices of a block's first (`step` 1) or last (-1) sentences, BESIDE_CHARS at most."""
     numbers, chars_left = range(block.first, block.end)[::step], BESIDE_CHARS
     for number in numbers:
         chars_left -= len(said.sentences[number].text)
@@ -318,8 +318,8 @@ def _text(said: _Said, numbers: Sequence[int]) -> str:
 
 
 def agreement(said: str, answer: str) -> str:
-    """Return `proposal — “answer”` if the answer accepts the only proposal at the end of `said`, or
-    selects one of the labelled options in `said` (the assistant's previous message); else ''.
+    """Return `proposal — “answer”` if the answer accepts the only proposal at the end of `said`,
+    the assistant's last message, or selects one of its labelled options; else ''.
     """
     said = one_line(said)
     labels = list(pattern(_LABEL).finditer(said))

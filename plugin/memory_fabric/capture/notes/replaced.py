@@ -26,19 +26,19 @@ from memory_fabric.text import STOPWORDS, cjk_pairs, content_stems, same_form, s
 MIN_ID_CHARS, MAX_LOOKED_AT = 6, 8
 # A quotation repeats a record if it contains at least this share of the record's words.
 MOSTLY = 0.8
-# Minimum shares of words, weighted by rarity. For words that refer to a record: SAME of the
-# record's words are among them, and NAME_HELD of them are in the record. For a sentence on the
-# record's subject: it has HELD of the record's words, and the record has a share of the sentence's
-# words, too. This share is BESIDE_VALUE if each lacks one specific word of the other, otherwise
-# BESIDE_ONE; but BESIDE_TWO if they share two rare words, and the sentence has SAME of the record's
-# words or lacks one specific word.
+# Minimum shares of words, weighted by rarity. Words mean a record if they include SAME of its
+# words, and if the record has NAME_HELD of them. A sentence is about a record if it includes HELD
+# of the record's words, and if the record has enough of the sentence's words. BESIDE_ONE is always
+# enough. BESIDE_VALUE is enough if each lacks only one specific word of the other. BESIDE_TWO is
+# enough if they share two rare words, and the sentence has SAME of the record's words or lacks only
+# one specific word of it.
 SAME, HELD, NAME_HELD = 0.6, 0.5, 0.5
 BESIDE_TWO, BESIDE_VALUE, BESIDE_ONE = 0.25, 0.4, 0.6
-# Two sentences have the same subject if they share this many words and differ in at most one each.
+# Sentences have the same subject if they share this many words and each has at most one other.
 FRAME = 3
 # Two sentences have the same subject if they begin with this many equal words, two of them rare.
 LEADING = 3
-# A word is common if the texts that contain it exceed this share and this number.
+# A word is common if more than COMMON_FROM texts, and more than this share of all, contain it.
 COMMON_SHARE, COMMON_FROM = 0.1, 3
 MAX_COUNTED = 1000
 # Verbs that only express that a decision was made.
@@ -69,9 +69,9 @@ def with_id(memory: Memory, ending: str) -> list[Record]:
 
 
 def named(memory: Memory, name: str, text: str = "", *, surely: bool = False) -> list[Record]:
-    """Return the current record that `name` (an id or words) refers to, as a list; empty if
-    uncertain. Words refer to a record if most of its rare words are in `name` or the note's `text`.
-    `surely` also requires that the record has all words of `name`, and both or neither are negated.
+    """Return the current record that `name` (an id or words) means, in a list; [] if uncertain.
+    Words mean a record if most of its rare words are in `name` or the note's `text`. With `surely`,
+    the record must also have all words of `name`, and both or neither deny something.
     """
     if id_ := id_in(name):
         records = memory.find_records(f"{_OPEN} AND id LIKE ?", ("%" + id_,), 2)
@@ -79,7 +79,7 @@ def named(memory: Memory, name: str, text: str = "", *, surely: bool = False) ->
     shared = Shared(memory)
     scored = []
     for record in matching(memory, name):
-        # The record may have been shown in its own words or the user's; `name` may repeat either.
+        # `name` may repeat the record's own words or the user's, as both are shown: compare both.
         in_words = [what for what in (models.users_words(record), record.what) if what]
         fitting = [what for what in in_words if _is_all_in(name, what)] if surely else []
         what = (fitting or [record.what])[0]
@@ -112,11 +112,11 @@ class Shared:
         )
 
     def __call__(self, text: str, other: str) -> tuple[float, int, int, int, int]:
-        """Return the weighted share of `text`'s words that `other` has, and four numbers: shared
-        words, rare and specific shared words, missing specific words, all missing words.
+        """Return the weighted share of the words of `text` that `other` has, and four counts of
+        words in `text`: shared; shared, rare and specific; missing and specific; missing.
         """
         held, total, weighed, number, strong, missing = stems_of(other), 0.0, 0.0, 0, 0, [0, 0]
-        # Omit CJK runs of three or more characters: `terms` also returns their pairs of characters.
+        # Omit CJK runs of 3 or more characters: `terms` returns them as character pairs, too.
         parted = [t for t in terms(text.lower()) if t.isascii() or not cjk_pairs(t) or len(t) < 3]
         for concept in concepts(Query(text, tuple(parted))):
             if concept.stems <= self._unsaid:
@@ -133,7 +133,7 @@ class Shared:
         return weighed / (total or 1.0), number, strong, missing[0], missing[1]
 
     def is_about(self, said: str, old: Record) -> bool:
-        """Return True if a typed sentence says something new about the subject of a record."""
+        """Return True if `said` has a new statement (no question) on the subject of `old`."""
         texts = {old.what, str(old.evidence.get(models.QUOTATION) or old.what)}
         for sentence in filter(str.strip, pattern(_SENTENCE_END).split(said)):
             if is_question(sentence) or any(_confirms(sentence, text) for text in texts):
@@ -189,7 +189,9 @@ def refusal(memory: Memory, new: Record, said: str, old: Record) -> str:
 def earlier(
     memory: Memory, note: Record, compared: Sequence[Record], said: str
 ) -> tuple[Record, ...]:
-    """Return another session's record on the note's subject that the note may close, if any."""
+    """Return at most one record of another session, on the subject of `note`, that `note` may
+    close. Records in `compared` are skipped. `said` are the user's words that the note quotes.
+    """
     ids = {note.id, *(old.id for old in compared)}
     shared = Shared(memory)
     for old in matching(memory, note.what):
@@ -218,7 +220,7 @@ def restated_by(memory: Memory, quotation: str, by: Provenance, note: Record) ->
 
 
 def noted_before(memory: Memory, sentence: str) -> Record | None:
-    """Return the active record with the trust "user" that quotes and restates it, or None."""
+    """Return an active record of trust "user" that quotes `sentence` and says the same, or None."""
     form, own = same_form(sentence), content_stems(sentence)
     for record in matching(memory, sentence):
         quotation = str(record.evidence.get(models.QUOTATION) or "")
@@ -230,7 +232,7 @@ def noted_before(memory: Memory, sentence: str) -> Record | None:
 
 
 def _restates(note: Record, own: frozenset[str]) -> bool:
-    """Return True if a note has half of a sentence's content words, or only words of it."""
+    """Return True if a note has at least half of the words in `own`, or if it has no others."""
     noted = content_stems(note.what)
     return 2 * len(own & noted) >= len(own) or (len(noted) > 1 and noted <= own)
 
@@ -241,13 +243,13 @@ def alternatives(instead_of: str) -> tuple[str, ...]:
 
 
 def candidate(memory: Memory, id_: str) -> Record | None:
-    """Return the candidate with this id, or None if unknown or pasted (only the user decides)."""
+    """Return the candidate with this id; None if unknown, or pasted and waiting for the user."""
     records = [r for r in named(memory, id_) if r.status == "candidate"]
     return next((record for record in records if models.PASTED not in record.evidence), None)
 
 
 def discard(memory: Memory, old: Record, by: Provenance, *, bury: bool = True) -> None:
-    """Delete a record. Without `bury`, no tombstone is set, so its text may be stored again."""
+    """Delete a record; unless `bury` is False, a tombstone prevents storing its text again."""
     memory.write("forget", {"ids": [old.id], "bury": bury}, by, store=kind_of(memory, old))
 
 

@@ -26,7 +26,7 @@ MAX_ASSENT_WORDS = 10
 _STRIPPED = ".,;:!?()[]{}<>\"'“”‘’„«»「」『』…。，、；：！？*-–—~`^"
 MAX_COMMAND_CHARS, MIN_ID_CHARS = 60, 4
 UNDO, FORGET, KEEP, REPLACE, NOTES = "undo", "forget", "keep", "replace", "notes"
-# Commands that set how a rule treats tool calls; `memory-fabric rules` has actions of these names.
+# Commands that set what a rule does to matching tool calls; the same as in `memory-fabric rules`.
 OF_RULES = ("tell", "ask", "deny", "lift")
 OF_ID = (UNDO, FORGET, KEEP, REPLACE, *OF_RULES)
 LAST = "last"
@@ -40,8 +40,8 @@ _MEANT = frozenset("that this it one memory record note rule decision fact prefe
 
 def typed_words(prompt: str) -> str:
     """Return the text that the user typed in a prompt, without a slash command at the start, and
-    without tagged parts (pastes, texts of the client and of this plugin). A part ends at the last
-    closing tag of its name, because pasted text may contain closing tags.
+    without tagged parts: pastes, and texts of the client or of this plugin. A tagged part ends at
+    the last closing tag of its name, because pasted text may itself contain such tags.
     """
     text = prompt[:MAX_PROMPT_CHARS]
     lowered = text.lower() if "<" in text or "&lt;" in text else ""

@@ -174,7 +174,6 @@ def _show(matches: plan.Found) -> None:
         text = f"{_short(r.what)} (also about {other_names})"
         rows.append((short_id(r.id), f"{shown_type(r.type)}, stays", r.created_at[:10], text))
     if rows:
-        # Do not print the text that is to be erased.
         hidden = _words_of(matches)
         columns = ("id", "kind", "date", "memory")
         show.table(columns, [tuple(map(hidden.without, row)) for row in rows])
@@ -185,7 +184,7 @@ def _short(text: str) -> str:
 
 
 def _words_of(matches: plan.Found) -> Sought:
-    """Return a matcher of the words that a purge erases, by which the output hides these words."""
+    """Return a matcher of the words that a purge erases, so that the output can hide them."""
     needle = Needle(matches.words, not matches.inside, matches.exact)
     return Sought([needle] if matches.words else [])
 

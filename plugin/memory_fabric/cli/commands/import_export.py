@@ -165,7 +165,7 @@ def _import_from(
 ) -> int:
     """Show what is new in the sources and what is left out; store the new part unless `dry_run`.
 
-    Raises BadInput if another project has the same name, unless `yes` confirms this one.
+    Raises BadInput if another project has the same name, unless `yes` or `dry_run` is set.
     """
     roots = transcript_roots(os.environ)
     with environment.open_memory() as memory:
@@ -174,7 +174,7 @@ def _import_from(
         if not dry_run and (is_off or not captures(settings)):
             raise switches.off_error(settings)
         here, followed = here_of(memory, roots["codex"]), instructions.Followings()
-        # Update earlier imports first, so that their changed lines do not count as new statements.
+        # First update imports from files that changed, or their changed lines would count as new.
         if not dry_run and (names := instruction_files.changed(memory)):
             followed = instructions.update(memory, names)
         folders = run.folders_by_name(settings, roots) if every else {}
@@ -281,7 +281,7 @@ def _command(plan: run.Plan) -> str:
 
 
 def undo_last(settings: Settings, as_json: bool, file: str = run.FILE) -> int:
-    """Undo the last run listed in `file` (by default, the last import) in all its projects."""
+    """Undo and report the last run listed in `file` (default: last import) in all its projects."""
     last = runs.last(settings.home, file)
     if last is None:
         raise NotFound("", "Nothing was read in that is not taken back.")

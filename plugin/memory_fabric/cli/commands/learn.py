@@ -200,7 +200,7 @@ def _run(settings: Settings, unread: Sequence[Session], as_json: bool) -> int:
 
 
 def _show_proposals(settings: Settings) -> None:
-    """Print this project's proposals and the number of others; outside a project, print all."""
+    """Print this project's proposals, and how many others have; print all if it has none."""
     proposed = reviewing.proposals(settings)
     place = identity.identify(os.path.realpath(settings.project_dir))
     here = registry_file.place_owner(registry_file.read_registry(settings.home), place)

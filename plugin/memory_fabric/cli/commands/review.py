@@ -35,7 +35,7 @@ KINDS = {
     reviewing.SHARED: ("shared memory", BROUGHT_BY),
 }
 Done = tuple[str, models.Record]
-# By default, how many memories are listed and how many are pruned.
+# By default, list at most LISTED memories, and prune at most LIMIT.
 LISTED, LIMIT = 20, 50
 MAX_STALE_CHARS, MAX_NAME_CHARS = 100, 40
 TYPES = sorted(models.ENTITY_TYPES.union(models.RECORD_TYPES, models.TYPE_ALIASES))

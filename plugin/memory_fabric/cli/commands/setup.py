@@ -115,7 +115,7 @@ def setup(
 
 
 def removals(settings: Settings, root: str) -> list[set_up.Change]:
-    """Return the changes that revert setup. They also remove its hooks if added by hand."""
+    """Return the changes that revert setup; hooks that the user added by hand are removed, too."""
     kinds = {m.path: m.kind for m in set_up.marks(settings.home) if m.kind in TAKES}
     own, _ = _files(settings)
     if set_up.may_hold_hooks(own):
@@ -168,7 +168,7 @@ def _is_clients_copy(settings: Settings, root: str) -> bool:
 
 
 def _files(settings: Settings, place: Place | None = None, file: str = "") -> tuple[str, str]:
-    """Return the client's settings file and its file of MCP servers ('' if unknown) for a place."""
+    """Return the settings file (`file` or that of `place`) and the file of MCP servers (or '')."""
     project = identity.worktree_of(os.path.abspath(settings.project_dir))
     if place == "project":
         return os.path.join(project, ".claude", "settings.json"), os.path.join(project, ".mcp.json")

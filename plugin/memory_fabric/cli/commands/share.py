@@ -141,8 +141,8 @@ def _lines(
 def of_branch(project: Project, base: str) -> dict[str, Any]:
     """Compare the shared records at HEAD with those at its merge base with the branch `base`.
 
-    If `base` is '', the first of BASES with a common commit is used. The result has the keys of the
-    JSON output, but Records instead of dicts. Raises BadInput.
+    `base` '' means the first of BASES with a common commit. The result is that of `--json`, but
+    with Records instead of dicts. Raises BadInput if git or a common commit is missing.
     """
     from memory_fabric.capture.contradiction import contradicted  # imported late: only for review
     from memory_fabric.store.projects.file_states import paths_in
@@ -216,7 +216,7 @@ def markdown(report: Mapping[str, Any]) -> Iterator[str]:
 
 
 def report_as_json(part: Any) -> Any:
-    """Return a part of the report for JSON, with dicts instead of Records."""
+    """Return a report, or a part of it, with all Records in it converted to dicts, for JSON."""
     if isinstance(part, Record):
         return records.as_object(part)
     if isinstance(part, dict):
@@ -225,7 +225,7 @@ def report_as_json(part: Any) -> Any:
 
 
 def _git(project: Project, *words: str) -> bytes:
-    """Return git's output, b"" if it fails. Programs in the repository's settings do not run."""
+    """Return git's output or, if it fails, b"". The repository's fsmonitor program does not run."""
     command = ["git", "-c", "core.fsmonitor=false", *words]
     root = project.root
     try:

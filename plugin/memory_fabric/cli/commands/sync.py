@@ -155,7 +155,7 @@ def _leave(memory: Memory, tied: Sequence[Tie], as_json: bool) -> int:
 
 
 def prepare(settings: Settings, kind: str, *, quiet: bool = False) -> None:
-    """Install the packages of an extra if they are missing. Raises FabricError, OSError."""
+    """Install missing packages of the extra `kind`. Raises FabricError or OSError if this fails."""
     try:
         driver.reach(settings, kind=kind)
     except driver.DriverMissing:
@@ -166,7 +166,7 @@ def prepare(settings: Settings, kind: str, *, quiet: bool = False) -> None:
 
 
 def exchanged(memory: Memory, tied: Sequence[Tie], *, quiet: bool) -> list[Result]:
-    """Exchange memories over these links, with a progress bar; return the result of each."""
+    """Exchange memories over each link in `tied`, showing progress; return the result of each."""
     with show.progress_bar("Exchanging", quiet=quiet) as tell:
         return [exchanging.exchange(memory, tie, wait_s=WAIT_S, progress=tell) for tie in tied]
 
@@ -174,7 +174,7 @@ def exchanged(memory: Memory, tied: Sequence[Tie], *, quiet: bool) -> list[Resul
 def answer(
     as_json: bool, value: object, *lines: str, results: Sequence[Result] = (), next_step: str = ""
 ) -> int:
-    """Print a command's answer and the results of exchanges; return the exit code."""
+    """Print `value` as JSON, or `lines`, `results` and `next_step`; return 1 if a result failed."""
     if as_json:
         show.json_out(value)
         return int(any(result.failure or not result.outcome for result in results))

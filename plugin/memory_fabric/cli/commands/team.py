@@ -391,10 +391,10 @@ def _marked(
     quiet: bool,
     every: bool = False,
 ) -> list[Result]:
-    """Set the key `mark` in records' evidence, or remove it if `undo`; then exchange memories.
+    """Set the key `mark` in the evidence of the records `chosen`; then exchange over `tied_here`.
 
-    `undo` also erases from the shared log the texts that were sent because of this key: those of
-    the records in `chosen` or, if `every`, of all records.
+    With `undo`, remove the key, and erase from the shared log the texts that were sent because of
+    it: those of `chosen` or, if `every`, of all records.
     """
     from memory_fabric.capture import edit  # imported late: few actions change records
     from memory_fabric.sharing.replica import outbox

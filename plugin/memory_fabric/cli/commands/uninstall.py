@@ -43,7 +43,7 @@ SERVER_COMMAND = "claude mcp remove memory"
 
 
 class Belongings(NamedTuple):
-    """The removable things: the home, MEMORY.md files with our block, and folders in projects."""
+    """The stored data: home, MEMORY.md files with lines of memory, local folders in projects."""
 
     home: str
     notes: tuple[memory_md.MemoryFile, ...]
@@ -130,7 +130,7 @@ def uninstall(
 
 
 def _belongings(settings: Settings) -> Belongings:
-    """Return all that memory-fabric has written; `home` is '' if the folder does not exist."""
+    """Return what memory-fabric has stored; the field `home` is '' if that folder is missing."""
     roots = sorted({root for _, root in file_locations.roots(settings.home)})
     folders = (os.path.join(root, LOCAL_FOLDER) for root in roots)
     notes = [memory_md.locate(settings.config_dir, root) for root in roots]
@@ -143,7 +143,7 @@ def _belongings(settings: Settings) -> Belongings:
 
 
 def _check_home(path: str, within: str) -> None:
-    """Raise BadInput if `path` is not a home of memory-fabric, or if `within` is a folder in it."""
+    """Raise BadInput if `path` is not a home of memory-fabric, or contains the folder `within`."""
     inner, real = os.path.realpath(within), os.path.realpath(path)
     if within and os.path.join(inner, "").startswith(os.path.join(real, "")):
         text = f"{path} holds {within}, not only memory; nothing was changed."
@@ -157,7 +157,7 @@ def _check_home(path: str, within: str) -> None:
 def _carry_out(
     settings: Settings, changes: Sequence[Change], links: Sequence[str], gone: Belongings
 ) -> list[str]:
-    """Apply the changes, then delete the links and all in `gone`, the home last. Return errors."""
+    """Apply `changes`; delete the links and all in `gone`, the home last. Return error messages."""
     problems: list[str] = []
     for change in changes:
         set_up.apply(settings.home, change)

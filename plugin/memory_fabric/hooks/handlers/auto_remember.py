@@ -14,7 +14,7 @@ from memory_fabric.store.home import log
 
 
 def handle(event: events.Event, context: RequestContext) -> Reply | None:
-    """Store a finished turn's notes. The reply has no context: context would continue the turn."""
+    """Store a finished turn's notes. Reply only with a notice: context would continue the turn."""
     memory = context.memory
     results: list[Kept] = []
     is_unfinished = False

@@ -16,10 +16,10 @@ from memory_fabric.store.memory import Memory
 
 
 def handle(event: events.Event, context: RequestContext) -> Reply | None:
-    """Store a prompt, so that the assistant's notes can quote it, and what it asks to remember as
-    records. If it sounds like a rule, a correction or a choice, the reply suggests a note. The
-    reply also reports the results of previous turns' notes. A prompt that is only a memory command
-    ("undo") is executed. Slash commands and prompts written by programs are ignored.
+    """Store a prompt, so that the assistant's notes can quote it, and store records of what it asks
+    to remember. If the prompt sounds like a rule, a correction or a choice, the reply suggests a
+    note. The reply also reports the results of previous turns' notes. A prompt that is only a
+    memory command ("undo") is executed. Slash commands and prompts written by programs are ignored.
     """
     if events.is_machine_turn(event) or events.is_typed_command(event):
         return None
@@ -38,7 +38,7 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
         from memory_fabric.hooks.session.follow_transcript import settle_late
 
         if not reason:
-            # Set the origins of earlier prompts first: this might restore what an `undo` removes.
+            # Set earlier prompts' origins now: done later, this might restore what `undo` removes.
             try:
                 settle_late(context, event.session, event.transcript_path)
             except StoreUnavailable:
@@ -53,7 +53,7 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
     staged = context.now if memory.settings.client.transcripts else ""
     keep = partial(_keep, event, context, prompts.STAGED if staged else prompts.TYPED)
     if is_heard:
-        keep()  # before the reply, because the process may end right after it
+        keep()  # store the prompt before the reply, as the process may end right after replying
         from memory_fabric.hooks.session.heard import listen  # imported late: needed by few prompts
 
         context_text, new = listen(context, event.session, typed_words(prompt), staged)
@@ -101,7 +101,7 @@ def _keep(event: events.Event, context: RequestContext, origin: str) -> None:
 
 
 def _holds(memory: Memory, part: Sequence[str]) -> bool:
-    """Return True unless an `undo`, `forget` or `keep` made this feedback on a note obsolete."""
+    """Return False if an `undo`, `forget` or `keep` made `part`, feedback on a note, obsolete."""
     from memory_fabric.capture.notes import protocol, replaced  # imported late: only for feedback
 
     key, heading, *_ = part

@@ -18,9 +18,9 @@ MAX_OWN, MAX_PINNED = 40, 20
 
 
 def handle(event: events.Event, context: RequestContext) -> Reply | None:
-    """After a compaction (source "compact"), inject the checkpoint, this session's records and the
-    project's lasting records, as many as fit. The ledger of injected memories is emptied first,
-    because the compaction may have removed all of them.
+    """After a compaction (source "compact"), inject the checkpoint, this session's records, and the
+    project's pinned and lasting records, as many as fit. Reset the ledger to what is injected, as
+    the compaction may have removed all else. For a subagent, only empty its ledger.
     """
     if event.text("source") != "compact":
         return None
@@ -50,7 +50,7 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
 
 
 def _worth_restoring(context: RequestContext, session: str, started_at: str) -> list[list[Record]]:
-    """Return this session's, pinned and lasting records, except those that the client loads."""
+    """Return three lists of records not loaded by the client: this session's, pinned, lasting."""
     memory = context.memory
     sync.confirm_shown(memory)
     where = f"{ACTIVE_CURRENT} AND type <> 'session' AND session = ?"

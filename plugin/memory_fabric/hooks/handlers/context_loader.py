@@ -27,24 +27,24 @@ from memory_fabric.store.projects import own_lines, registry_file
 from memory_fabric.store.queries import counts
 from memory_fabric.store.queries.conditions import marks
 
-# The share of this event's time that maintenance may use before records are injected.
+# Maintenance, which precedes the injection of records, may use this share of the event's time.
 ORDER_SHARE = 0.5
-FIX = "fix:"  # prefix of a fix in the injection ledger; fixes are shown again when a command fails
-# Limits on checking others' new records for contradictions with the user's: records, CPU seconds.
+FIX = "fix:"  # ledger prefix of fixes; not RECORD, so that a failed command shows the fix again
+# Limits (records, CPU seconds) on checking if others' new records contradict the user's.
 MAX_COMPARED, MAX_COMPARING_S = 20, 0.1
 # Limits on reading earlier transcripts while the user waits; a later start reads the remainder.
 MAX_SESSIONS, MAX_BYTES, MAX_CHARS = 2, 1 << 20, 16 << 10
 # At most this many sessions are examined, to find MAX_SESSIONS that are not running any more.
 MAX_LOOKED_AT = 12
 UNSEEN_FOR_S = 600
-# After a session was wrongly marked as ended, wait a day from its last event: it may idle for long.
+# A session wrongly marked as ended counts as running for a day after its last event: it may idle.
 REVIVED_UNSEEN_FOR_S = 24 * 3600
 
 
 def handle(event: events.Event, context: RequestContext) -> Reply | None:
     """On startup, resume, clear and fork, show the records that the session has not yet been shown.
-    The notices report problems, records received by sharing, a weekly summary, and a welcome. The
-    handler also installs packages in the background and runs maintenance.
+    Notices report problems, records received by sharing, a weekly summary and, once, a welcome.
+    Also install packages in the background, and run maintenance. After a compaction, do nothing.
     """
     if event.text("source") == "compact":
         return None
@@ -85,7 +85,7 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
 
 
 def session_block(event: events.Event, context: RequestContext) -> tuple[Reply, tuple[str, ...]]:
-    """Return a reply with records not yet shown to the session, and their names in its ledger."""
+    """Return a reply with records not yet shown to the session, and the records' ledger names."""
     memory = context.memory
     ledger = Ledger(event, context)
     if event.text("source") == "fork":
@@ -148,7 +148,7 @@ def _maintain(event: events.Event, context: RequestContext) -> None:
 
 
 def _catch_up(event: events.Event, context: RequestContext) -> None:
-    """Read the unread ends of earlier sessions' transcripts; mark fully read sessions as ended."""
+    """Store unread parts of earlier sessions' transcripts; mark fully read sessions as ended."""
     database, finished = context.memory.session_database(), 0
     unseen_since = ids.timestamp(time.time() - UNSEEN_FOR_S)
     unfinished = sessions.unfinished(database, event.session, unseen_since, MAX_LOOKED_AT)
@@ -164,7 +164,7 @@ def _catch_up(event: events.Event, context: RequestContext) -> None:
 
 
 def _read_on(context: RequestContext, session: str, path: str) -> bool:
-    """Store more of another session's transcript and return True; False if it is not permitted."""
+    """Store more of another session's transcript. Return False if settings or domains forbid it."""
     # Imported late because it is slow, and often all unfinished sessions are still running.
     from memory_fabric.hooks.session import follow_transcript as transcript
 
@@ -224,12 +224,11 @@ def _notices(memory: Memory) -> list[str]:
         memory.fail(f"notices: {error}")
         waiting = []
     failed = packages.last_error(memory.settings.data_dir)
-    # Include `complaints`, so that misspelt isolation settings, which have no effect, are seen.
+    # Include `complaints`, so that the user sees misspelt isolation settings: they have no effect.
     return [*memory.messages, *memory.settings.complaints, *waiting, *([failed] if failed else [])]
 
 
 def _week(event: events.Event, memory: Memory) -> str:
-    """Return the text of the weekly summary; '' if none is due or all counts are 0."""
     week = counts.week_due(memory, event.text("source"), event.agent_type)
     numbers = ((week.noted, "noted"), (week.replaced, "replaced"), (week.to_review, "to review"))
     parts = [f"{number} {name}" for number, name in numbers if number]
@@ -259,7 +258,7 @@ def _arrived(event: events.Event, memory: Memory) -> str:
 
 
 def _parent(path: str) -> str:
-    """Return the id of a fork's parent session, contained in copied answers; '' if not found."""
+    """Return a fork's parent session id, found in the answers copied from the parent, or ''."""
     try:
         with open_regular(path) as stream:
             for line in stream.readlines(1 << 16):

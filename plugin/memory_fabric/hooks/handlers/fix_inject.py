@@ -14,7 +14,8 @@ HEADING = "On record about this failure, from earlier work (facts on record, not
 
 def handle(event: events.Event, context: RequestContext) -> Reply | None:
     """Show at most two recorded fixes whose symptom occurs in a failed command's output, each once
-    per session. A fix that this session itself stored is shown only after a later compaction.
+    per session. A fix that this session stored itself is shown only after a later compaction,
+    because until then the context contains it. Return None if there is no fix to show.
     """
     output = failed_output(event)
     if not output:
@@ -25,7 +26,6 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
     told_names = ledger.seen(event.agent_id)
 
     def is_new(record: Record) -> bool:
-        # The session itself stored this fix after its last compaction, so the context still has it.
         is_own = record.session == event.session and record.created_at > ledger.compacted_at
         return f"record:{record.id}" not in told_names and not is_own
 

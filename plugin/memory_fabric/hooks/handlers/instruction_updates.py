@@ -12,7 +12,7 @@ MAX_RECORDS = 200
 
 
 def at_start(memory: Memory) -> None:
-    """Read changed files unless they are large, so that the session gets their new content."""
+    """Read changed files for this session, unless they are large: then `at_stop` reads them."""
     names = instruction_files.changed(memory)
     if names and sum(names.values()) <= MAX_BYTES:
         _update(memory, names, MAX_BYTES, is_last=False)

@@ -12,7 +12,7 @@ from memory_fabric.store.memory import Memory
 from memory_fabric.store.queries import graph
 
 OUR_SERVERS = frozenset(("plugin:memory-fabric:memory", "memory-fabric"))
-# Maps each tool whose calls are copied to its input field with items, and an item's required keys.
+# For each copied tool: the input field that lists the items, and the keys that an item must have.
 LISTS = {
     "create_entities": ("entities", ("name", "entityType")),
     "create_relations": ("relations", ("from", "to", "relationType")),
@@ -31,7 +31,6 @@ def handle(event: events.Event, context: RequestContext) -> None:
     server = server or name.removeprefix("mcp__").rpartition("__")[0]
     if is_our_server(server, context.memory.settings):
         return
-    # Keep only items whose required fields are strings.
     field, needed = LISTS[kind]
     items = events.tool_input(event).get(field)
     usable = []
@@ -59,7 +58,6 @@ def handle(event: events.Event, context: RequestContext) -> None:
 
 
 def _is_known(memory: Memory, kind: str, payload: Mapping[str, Any]) -> bool:
-    """Return True if memory already has all of the payload, so that a copy would be a duplicate."""
     items = write.cleaned(payload)[LISTS[kind][0]]
     ends = ("name", "entityName", "from", "to")
     names = list(dict.fromkeys(item[end] for item in items for end in ends if end in item))

@@ -8,10 +8,10 @@ from memory_fabric.recall.pipeline import Fabric
 
 
 def handle(event: events.Event, fabric: Fabric) -> Reply | None:
-    """Inject memories that are relevant and new to this session. The first prompt that is long
-    enough for a task also gets a similar task of an earlier session. If SessionStart did not run,
-    the records that it shows are added, too. A prompt that asks where the last session ended also
-    gets the end of that session.
+    """Inject memories that are relevant to the prompt and new to this session. The first prompt of
+    at least MIN_TASK_CHARS also gets a similar task of an earlier session. If SessionStart did not
+    run, add the records that it would have shown. If the prompt asks where the last session ended,
+    add the end of that session. Ignore slash commands and prompts written by programs.
     """
     if events.is_machine_turn(event) or events.is_typed_command(event):
         return None

@@ -11,9 +11,9 @@ from memory_fabric.store.home import log
 
 
 def agent_memory_store(event: Event, context: RequestContext) -> None:
-    """Store the notes that a subagent's last message contains, in the domain of the agent's type.
-    Agents without a type are ignored: the client runs compactions as such agents. Quotations do not
-    raise a note's trust, because the user did not type the subagent's task.
+    """Store the notes in a subagent's last message, in the domain of the agent's type. Ignore
+    agents without a type, because the client runs compactions as such agents. A note that quotes
+    the user does not get the user's trust, because the user did not type the subagent's task.
     """
     message = event.text("last_assistant_message")
     if not event.agent_type or not may_hold(message):

@@ -16,7 +16,7 @@ def waiting_forward(event: Event, context: RequestContext) -> Reply | None:
 
 
 def team_exchange(event: Event, context: RequestContext) -> Reply | None:
-    """After the reply, exchange due changes with a team in a detached process."""
+    """After the reply, start a process that exchanges changes with linked team logs, if due."""
     from memory_fabric.sharing.team import ties  # imported late: needed only with a shared log
 
     receipts = ties.receipts(context.memory.whole, event.name)  # `whole`: changes of all domains

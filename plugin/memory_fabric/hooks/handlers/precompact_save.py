@@ -18,8 +18,8 @@ TAIL_BYTES = 2 << 20
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Save the unread part of the transcript and a checkpoint made from its end, but not for a
-    subagent's context. Replies with one sentence that asks the summariser for notes.
+    """Store the unread part of the transcript. Except for subagents, also save a checkpoint of the
+    transcript's end, and reply with a sentence that asks the summariser for notes.
     """
     if event.agent_id:
         follow(context_of(context, event.session), event.session, event.transcript_path)
@@ -36,7 +36,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     saved = checkpoint.checkpoint(
         [t.text for t in turns if t.role == "user" and t.text],
         [t.text for t in turns if t.role == "assistant" and t.text],
-        now=ids.timestamp(),  # not the event's time: `follow` may have stored later records
+        now=ids.timestamp(),  # the time now, as `follow` may have stored records after the event
         changed=changed,
         read=read,
         items=checkpoint.open_items(turns),

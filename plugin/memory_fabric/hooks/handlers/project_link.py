@@ -14,7 +14,7 @@ TYPED = Provenance("prompt", trust="user")
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
-    """Run the skill `project`, which only a user in an attended session may call."""
+    """Run the skill `project` for a user in an attended session; report the result or a refusal."""
     if event.text("command_name") != SKILL:
         return None
     action, _, wanted = event.text("command_args").strip().partition(" ")

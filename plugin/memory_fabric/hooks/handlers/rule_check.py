@@ -21,11 +21,11 @@ MAX_LOOKED_BACK_BYTES = 1 << 20
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
     """Apply the rules that match a command or a file change: refuse the call, ask the user, or add
-    context. A rule is shown once per session and agent. It asks the user once, but again about
-    calls that cannot be undone, and after the user declined a matching call. A rule that refuses
-    only the first call is recorded before the refusal is sent. If this fails, the rule only adds
-    context, because it would otherwise refuse every call. A rule with `First: pytest` has no effect
-    if the last run of pytest passed and no source file has changed since.
+    context. A rule is shown once per session and agent. It asks the user only once, except about
+    calls that cannot be undone, and after the user has declined a matching call. A rule that
+    refuses only the first call is recorded as shown before the refusal is sent. If recording fails,
+    the rule only adds context, because it would otherwise refuse every call. A rule with `First:
+    pytest` has no effect if the last run of pytest passed and no source file has changed since.
     """
     memory = context.memory
     rules = [rule for rule in matching.load(memory) if rule.bindings]
@@ -53,7 +53,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
 def _reply_once(
     event: Event, context: RequestContext, rules: Sequence[BoundRule], applied: Sequence[Applied]
 ) -> Reply:
-    """Return the reply, and record the rules that are shown to this agent for the first time."""
+    """Return the reply of `_reply`, and record the rules in it that are new to this agent."""
     from memory_fabric.rules import effects  # imported late: needed only if a rule applies
     from memory_fabric.store.conversations import worth
 
@@ -73,7 +73,7 @@ def _reply_once(
         # A question shows the rule only to the user, and so uses none of the assistant's context.
         in_question = [worth.Item(name, "record", 0) for name in of_records if reply.question]
         used = {effects.effect_of(o.record, o.binding, settings) for o in applied}
-        is_held = reply.refusal and effects.DENY not in used  # without DENY, the model may retry
+        is_held = reply.refusal and effects.DENY not in used  # refused once; the model may retry
         is_asked = reply.question and not reply.refusal
         sessions.record_injections(
             database,
@@ -106,7 +106,6 @@ def _declined(event: Event, context: RequestContext, rules: Sequence[BoundRule])
 
 
 def _note_unbound(memory: Memory) -> None:
-    """If no rule applies to any tool call, record this, so that hooks/launch skips later calls."""
     databases = memory.whole.databases()
     states = [launch_marks.state_of_rules(database.connection) for database in databases]
     rules = matching.load(memory.whole, of_all_sessions=True)
@@ -128,14 +127,16 @@ def _reply(
     *,
     may_hold_back: bool = True,
 ) -> Reply:
-    """Return the reply to a call: show the `new` rules, and ask about the rules in `asking`."""
+    """Return the reply to a call: refuse it if an `applied` rule denies it, show the `new` rules,
+    ask about those in `asking`. If not `may_hold_back`, rules that refuse once just add context.
+    """
     from memory_fabric.rules import effects  # imported late: needed only if a rule applies
 
     by_effect: dict[str, list[Applied]] = {}
     for rule in applied:
         effect = effects.effect_of(rule.record, rule.binding, settings)
         if effect == effects.DENY and rule.is_unseen:
-            effect = effects.TELL  # no pass of `First:` can be seen, so the denial would never end
+            effect = effects.TELL  # it is unknown if `First:` passed: a denial might never end
         by_effect.setdefault(effect, []).append(rule)
     denied = by_effect.get(effects.DENY, [])
     to_ask = [rule for rule in by_effect.get(effects.ASK, []) if rule in asking]
@@ -151,5 +152,5 @@ def _reply(
 
 
 def _names(one: Applied) -> tuple[str, ...]:
-    """Return a shown rule's names in the ledger: its id, and the last call that passed `First:`."""
+    """Return a rule's ledger names: its id, and the id of the call where `First:` last passed."""
     return (f"rule:{one.record.id}", *([f"passed:{one.passed}"] if one.passed else []))

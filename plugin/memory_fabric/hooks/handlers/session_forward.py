@@ -43,7 +43,6 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
         texts = [mark] if mark else []
     news = trigger.news(memory.settings) if may_speak else ""
     if texts:
-        # If all messages together are too large, the oldest messages are left out.
         project, domain = memory.project.name if memory.project else "", context.domain
         body: dict[str, Any] = {
             "session_summary": BETWEEN.join(texts),
@@ -65,7 +64,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
 
 
 def _messages(event: Event) -> tuple[list[str], str]:
-    """Return the last messages, redacted, and a text that identifies the end of this turn."""
+    """Return the assistant's last messages, redacted, and a text that identifies the turn's end."""
     last_messages = last_said(event.transcript_path, MAX_MESSAGES)
     last = event.text("last_assistant_message")
     texts = [text for _, text in last_messages]
@@ -83,7 +82,7 @@ def _fit(text: str, max_chars: int) -> str:
 
 
 def _keep(memory: Memory, body: dict[str, Any], *, may_speak: bool) -> str:
-    """Add the item to the spool; return a notice for the user if the spool is full."""
+    """Spool `body`. If the spool is full, return a notice; if not `may_speak`, save the notice."""
     settings = memory.settings
     place = memory.project.id if memory.project else ""
     try:

@@ -1,4 +1,4 @@
-"""Tool calls: store a subagent's task, the caller of an MCP tool, or the user's answers."""
+"""PreToolUse, PostToolUse: store a subagent's task, an MCP tool's caller, or the user's answers."""
 
 from memory_fabric import events
 from memory_fabric.language.task_terms import text_of
@@ -27,9 +27,9 @@ def task_note(event: events.Event, context: RequestContext) -> None:
 
 
 def caller_note(event: events.Event, context: RequestContext) -> None:
-    """Save the caller of an MCP tool, because the server learns only the call's id. If a domain or
-    an agent type is isolated, every caller is saved, because the server then refuses unknown
-    callers. Otherwise, only agents are saved.
+    """Save the session and agent that call an MCP tool, because the server learns only the call's
+    id. If a domain or an agent type is isolated, save every caller, because the server then refuses
+    unknown callers. Otherwise, save only agents that have a type.
     """
     call = event.text("tool_use_id")
     if not call or not event.text("tool_name").startswith("mcp__"):

@@ -1,6 +1,6 @@
-"""A session's checkpoint before a compaction; and the end of the last session, if a prompt asks for
-it. Each part of a checkpoint has its own share of the characters, so that a long task does not
-displace the decisions. Characters that one part does not need are available to the other parts.
+"""Make a session's checkpoint before a compaction and, if a prompt asks for it, find the end of the
+last session. Each part of a checkpoint has its own share of the characters, so that a long task
+does not displace the decisions. Characters that one part does not need are available to the others.
 """
 
 import re
@@ -25,7 +25,7 @@ MAX_TASK_CHARS, MAX_FOLLOW_UP_CHARS = 500, 150
 MAX_SAID_CHARS, LAST_SAID = 280, 2
 MAX_FILES, MAX_READ, MAX_PATH_CHARS = 8, 3, 80
 MAX_ITEMS, MAX_ITEM_CHARS = 8, 70
-# Characters guaranteed to each part; with headings and delimiters at most 3,000 altogether.
+# The characters reserved for each part. With headings and delimiters, the sum is at most 3,000.
 TASK_SHARE, ITEMS_SHARE, FILES_SHARE, SAID_SHARE = 700, 340, 340, 310
 OWN_SHARE, PINNED_SHARE = 740, 400
 # A prompt with fewer content words counts as an addition to the prompt before it.
@@ -49,9 +49,9 @@ def checkpoint(
     items: Sequence[str] | None = None,
     before: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Make a checkpoint from prompts, answers, and the files changed last (or read, if none was
-    changed). The files of the older checkpoint `before` are added. Its task or to-do list is used
-    if there is no new one.
+    """Make a checkpoint, the dict for `block`, from prompts, answers, the to-do list `items`, and
+    the files changed last (or read, if none was changed). The files of the older checkpoint
+    `before` are added. Its task and to-do list are used if there are no new ones.
     """
     task, follow_up = open_task(prompts)
     said = [text for answer in answers if (text := one_line(without_notes(answer)))]
@@ -75,7 +75,7 @@ def checkpoint(
 
 
 def open_task(prompts: Sequence[str]) -> tuple[str, str]:
-    """Return the last prompt with enough words to state a task, and the last short one after it."""
+    """Return the last prompt long enough for a task, and the last shorter one after it, or ''."""
     lines = (one_line(texts.without_injected(prompt)) for prompt in prompts)
     requests = [t for t in lines if not t.startswith(("/", INTERRUPTED)) and own_words(t)]
     stated = [place for place, text in enumerate(requests) if own_words(text) >= FOLLOW_UP_WORDS]
@@ -98,7 +98,9 @@ def block(
     *,
     max_chars: int = SESSION_CHARS,
 ) -> tuple[str, tuple[str, ...]]:
-    """Return (text to inject after a compaction, ids of the records in it); ("", ()) if empty."""
+    """Return (text to inject after a compaction, ids of its records); ("", ()) if empty. The text
+    has the checkpoint `saved`, and as many `pinned`, `others` and `own` (this session's) as fit.
+    """
     tasks = [f"Task the user had asked for: {saved['task']}"] if saved.get("task") else []
     tasks += [f"Asked after that: {saved['follow_up']}"] if saved.get("follow_up") else []
     title, key = "Files changed in this session, the last first", "files"
@@ -123,7 +125,6 @@ def block(
 
 
 def _list_line(title: str, items: Sequence[str] | None, between: str) -> list[str]:
-    """Return one line with a title and as many items as fit into ITEMS_SHARE characters."""
     chars_left = ITEMS_SHARE - len(title) - 5
     fitting = []
     for item in items or ():
@@ -199,7 +200,7 @@ def open_items(turns: Sequence[Turn]) -> list[str] | None:
 
 
 def touched_files(turns: Sequence[Turn], tools: Mapping[str, str]) -> list[str]:
-    """Return paths from calls of `tools` ({name: path field}) that did not fail, latest last."""
+    """Return the paths in calls of `tools` ({name: path field}), latest last; omit failed calls."""
     used = [tool for tool in _that_worked(turns) if tool.name in tools]
     paths = [_text(tool.input, tools[tool.name]) for tool in used]
     return list(dict.fromkeys(filter(None, reversed(paths))))[::-1]
@@ -224,8 +225,8 @@ UNANSWERED = "- No answer to it is on record."
 
 
 def end_of_last(memory: Memory, session: str, about: str = "") -> tuple[str, str]:
-    """Return a text about the last session's end, and its name in the ledger. Both are '' if there
-    is no such text, or if `about` is given and no word of `about` is in the text.
+    """Return a text on how the session before `session` ended, and the text's name in the ledger.
+    Both are '' if there is no text, or if `about` is given and no word of it is in the text.
     """
     last, turns = prompts.last_turns(memory.session_database(), session, MAX_TURNS)
     lines = end_lines([(role, without_secrets(text)) for role, text, _ in reversed(turns)])
@@ -238,7 +239,7 @@ def end_of_last(memory: Memory, session: str, about: str = "") -> tuple[str, str
 
 
 def end_lines(turns: list[tuple[str, str]]) -> list[str]:
-    """Return lines with the user's last task, the last prompt after it, and the last answer."""
+    """Return lines with the user's last task, the last prompt after it, and the answer, if any."""
     task, follow_up = open_task([text for role, text in turns if role == "user"])
     lines = [f"- The user: “{cut(task, MAX_TOLD_TASK_CHARS)}”"] if task else []
     lines += [f"- Then: “{cut(follow_up, MAX_TOLD_FOLLOW_UP_CHARS)}”"] if follow_up else []

@@ -31,7 +31,7 @@ Read = Callable[..., Reading]
 # If an event has no time for its first step, the next event's steps are half as long.
 MAX_NEW_BYTES, MAX_NEW_CHARS = 8 << 20, 256 << 10
 STEP_BYTES, STEP_CHARS = 2 << 20, 48 << 10
-# A step may use STEP_SHARE of the time left. `notes[HALVED]` counts how often steps were halved.
+# A step may use STEP_SHARE of the time left. notes[HALVED] is how often the step size was halved.
 STEP_SHARE, HALVED, MAX_HALVED = 0.8, "halved", 12
 # At most this much of the transcript's end is searched for the entry of a prompt stored late.
 LATE_BYTES = 2 << 20
@@ -50,7 +50,7 @@ COMPLAINTS = {
 
 
 def settle_late(context: RequestContext, session: str, path: str) -> None:
-    """Reread the transcript's end, to set who wrote prompts that were saved after it was read."""
+    """Reread the transcript's end, and save who wrote the prompts stored since it was read."""
     if not transcript.is_clients_own(context.memory.settings, path):
         return
     start, read_on = files.size_of(path) - LATE_BYTES, reader_of(context.memory.settings.client)
@@ -70,13 +70,13 @@ def follow(
     last: str = "",
     into: list[Kept] | None = None,
 ) -> list[Kept]:
-    """Store the new part of the transcript; return the results of its notes. The results are also
-    appended to `into`, so that none is lost if DeadlinePassed is raised. The notes in `last`, the
-    event's last message, are stored first, because the transcript may lag or be missing. At most
-    about `max_bytes` of the file and `max_chars` of message text are read: text takes a hundred
-    times longer than other bytes. Reading proceeds in steps, and the offset advances only after a
-    whole step is stored or queued. `is_here` is False if another session catches up on this
-    session. In that case, and for agents, pass the context from `context_of`.
+    """Store the new part of the transcript; return the results of its notes. They are also appended
+    to `into`, so that none is lost if DeadlinePassed is raised. The notes in `last`, the event's
+    last message, are stored first, because the transcript may lag or be missing. At most about
+    `max_bytes` of the file and `max_chars` of message text are read; text takes a hundred times as
+    long as other bytes. Reading proceeds in steps, and the offset advances only after a whole step
+    is stored or queued. `read` replaces the client's reader. `is_here` is False if another session
+    catches up on this one. In that case, and for agents, pass the context from `context_of`.
     """
     database = context.memory.session_database()
     if is_here:
@@ -114,7 +114,7 @@ def _step(
     last: str,
     kept: list[Kept],
 ) -> tuple[int, int, bool]:
-    """Store the transcript's next part; return its bytes, its characters, and if more follows."""
+    """Store the transcript's next part. Return bytes and characters read, and if more follows."""
     memory, database = context.memory, context.memory.session_database()
     offset = int(sessions.field(database, session, "offset") or 0)
     before = sessions.load_notes(database, session)
@@ -158,7 +158,7 @@ def _step(
 
 
 def reader_of(client: Client) -> Read:
-    """Return the function that reads the new part of a client's transcripts, like `read_on`."""
+    """Return the function that reads a client's transcripts; it is called like `read_on`."""
     if client.transcripts == CLAUDE_CODE.transcripts:
         return read_on
     from memory_fabric.clients.transcripts import read_running  # imported late: for other clients
@@ -167,7 +167,7 @@ def reader_of(client: Client) -> Read:
 
 
 def launched(settings: Settings, agent_type: str, notes: Mapping[str, Any]) -> dict[str, str]:
-    """Return the session data that determines its domain, or {} if domains are not used."""
+    """Return the AGENT, PLACE and DOMAIN that determine a session's domain, except unused ones."""
     launch = {AGENT: agent_type} if agent_type or AGENT in notes else {}
     if settings.domains.configured or settings.domain or PLACE in notes:
         launch |= {PLACE: settings.project_dir, DOMAIN: settings.domain}
@@ -175,7 +175,7 @@ def launched(settings: Settings, agent_type: str, notes: Mapping[str, Any]) -> d
 
 
 def context_of(context: RequestContext, session: str) -> RequestContext:
-    """Return the context for a session, with the agent type and folder saved for that session."""
+    """Return `context` with the agent type, folder and domain that a session has saved, if any."""
     notes = sessions.load_notes(context.memory.session_database(), session)
     if PLACE not in notes:
         return context.for_agent(str(notes.get(AGENT, "")))
@@ -186,7 +186,7 @@ def context_of(context: RequestContext, session: str) -> RequestContext:
 
 
 def is_behind(memory: Memory, session: str, path: str, reached_before: int = -1) -> bool:
-    """Return True if part of the transcript is unread and the previous reading made progress."""
+    """Return True if part of the transcript is unread, and reading got past `reached_before`."""
     offset = read_to(memory, session)
     try:
         return os.path.getsize(path) != offset != reached_before
@@ -213,7 +213,7 @@ def _remember(
     if notes.get("passed") or any(turn.tools or turn.results for turn in own):
         from memory_fabric.hooks.session.store_incidents import keep_incidents  # imported if needed
 
-        # Use notes that are stored already, too: `follow` stores the last message's notes first.
+        # Fixes may be stored already, because `follow` stores the last message's notes first.
         records = (result.record for result in results if result.record)
         fixes = [r for r in records if r.session == session and r.type == "solution"]
         notes = unread.attempt(notes, keep_incidents, context, session, own, notes, fixes)
@@ -229,7 +229,7 @@ def _remember(
 
 
 def _with_work(notes: Mapping[str, Any], turns: Sequence[Turn], folder: str) -> dict[str, Any]:
-    """Return the session's data, plus the files changed last and the end of the last answer."""
+    """Return `notes` with the files that `turns` changed last and the end of the last answer."""
     from memory_fabric.capture.stated_causes import account  # imported late: only for new turns
     from memory_fabric.hooks.session.checkpoint import CHANGING_TOOLS, INTERRUPTED, touched_files
 
@@ -295,7 +295,6 @@ def _store_episodes(context: RequestContext, owned: Sequence[turn_notes.OwnedTur
 
 
 def _complain(memory: Memory, path: str, offset: int, reading: Reading, notes: Json) -> None:
-    """Log problems with the transcript and notify the user of each problem once per session."""
     # Ignore a missing transcript that was never read: the client may write it later, or never.
     is_wrong = reading.trouble and (reading.trouble != MISSING or offset)
     for kind in [reading.trouble] * bool(is_wrong) + ["bad"] * bool(reading.bad):

@@ -59,7 +59,7 @@ WHY = {
 
 
 def doubt(event: events.Event, memory: Memory, prompt: str) -> str:
-    """Return why the user may not have typed a prompt: SCHEDULED or a key of WHY; otherwise ''."""
+    """Return a reason to doubt that the user typed a prompt (SCHEDULED or a key of WHY), or ''."""
     database = memory.session_database()
     scheduled = sessions.load_notes(database, event.session).get(sessions.SCHEDULED, ())
     # The client joins scheduled prompts that are due at the same time into one prompt.
@@ -91,7 +91,7 @@ def doubt(event: events.Event, memory: Memory, prompt: str) -> str:
 def listen(
     context: RequestContext, session: str, prompt: str, staged: str = ""
 ) -> tuple[str, list[Record]]:
-    """Store a prompt's statements; return the assistant's cue (or '') and the new records."""
+    """Store a prompt's statements; return a cue for the assistant (or '') and the new records."""
     new = store_stated(context, session, prompt, staged)
     if not is_told(context.memory.settings):
         return "", new
@@ -102,11 +102,11 @@ def listen(
         return f"Kept already as [{new_ids}]: no note needed, unless it replaces a record.", new
     cue = heard(prompt)
     if cue is None or replaced.noted_before(context.memory, cue.sentence):
-        return "", new  # a note of these very words would only repeat the record
+        return "", new  # no cue: a note of this sentence would only repeat an existing record
     on_record = _record_meant(context, cue.sentence)
     if on_record is None:
         return CUES[cue.kind], new
-    # Show the note's text, because the words quoted from the user may not name their subject.
+    # Show a note's own text, and not the user's words that it quotes: they may not name a subject.
     prefix = "noted as: " if words_of(on_record) else ""
     what = cut(neutralised(one_line(on_record.text)), MAX_RECORD_CHARS).rstrip(".")
     id_ = short_id(on_record.id)
@@ -114,7 +114,7 @@ def listen(
 
 
 def _record_meant(context: RequestContext, sentence: str) -> Hit | None:
-    """Return the stored record that the sentence clearly refers to and so may change, or None."""
+    """Return the record that a sentence is clearly about; None if pinned, binding or unclear."""
     query = parse(sentence, now=context.now, plain=True)
     candidates = Fabric(context.memory, context.now).injection_candidates(query)
     current = [hit for hit in candidates if hit.metadata.get("type") in STATED_TYPES]
@@ -136,8 +136,9 @@ def store_stated(
     context: RequestContext, session: str, prompt: str, staged: str = "", at: str = ""
 ) -> list[Record]:
     """Store the explicit statements of a prompt, unless notes are off, and return the new records.
-    If the text may be pasted, they are candidates, which the user must confirm. `at` is the time of
-    an old prompt. `staged` is a new prompt's time while nobody has checked that the user typed it.
+    If the text may be pasted, these are candidates, which the user must confirm. `at` is the time
+    of an old prompt. `staged` is the time of a new prompt if it is not known yet who wrote it: the
+    records then have only the assistant's trust.
     """
     if context.memory.settings.notes == "off":
         return []

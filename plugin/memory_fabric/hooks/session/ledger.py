@@ -86,10 +86,10 @@ class Ledger:
         own_words: str = "",
     ) -> tuple[Callable[[], None], ...]:
         """Return functions to call after the output, or () if the ledger cannot be written. They
-        save the injected `memories` with their `channel` (e.g. "prompt"), and as costs (see
-        `worth`) the lengths of `text` (context with memories) and `own_words` (this plugin's text).
-        One of the saved tasks `offered` (ids) is the starting agent's, but it is unknown which one.
-        For `loaded` and `anew`, see `sessions.record_injections`.
+        save the injected `memories` with their `channel` (e.g. "prompt"), and as costs (`worth`)
+        the lengths of `text` (context with memories) and `own_words` (this plugin's text). One of
+        the tasks `offered` (ids) is the starting agent's; it is unknown which. `loaded`: the output
+        has the session's memory block. `anew` (after a compaction): delete earlier injections.
         """
         database, event, now = self._database, self._event, self._now
         if database is None or database.read_only:

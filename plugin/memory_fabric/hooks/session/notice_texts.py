@@ -40,10 +40,10 @@ def remembered(records: Sequence[Record], settings: Settings) -> str:
 
 
 def kept(found: "Sequence[Kept]", settings: Settings) -> str:
-    """Return a notice about what notes stored or dropped; '' if nothing is new or such notices are
-    off. The assistant's message just above shows its notes. So, if there are several, only the
-    first words of each are repeated, and the user's words only if they are stored otherwise than
-    the note quotes them. Lines that were not stored are listed.
+    """Return a notice about the results `found`: what notes stored or dropped, and lines that were
+    not stored. Return '' if nothing is new or such notices are off. The assistant's message just
+    above shows its notes. So only the first words of each are repeated, if there are several, and
+    the user's words only if they were stored in another form than quoted.
     """
     changes, drops, questions = list[str](), [], []
     new = [(result, result.record) for result in found if result.record and result.is_new]
@@ -103,7 +103,7 @@ def _is_quoted(record: Record) -> bool:
 
 
 def _named(record: Record, place: int) -> str:
-    """Return a record's text, reason and condition; from `place` MAX_SHOWN on, only a cut text."""
+    """Return a record's text, reason and condition; at `place` >= MAX_SHOWN, only its cut text."""
     if place >= MAX_SHOWN:
         return cut(_short(record), MAX_SHORT_CHARS)
     record = record._replace(trust="user") if _is_quoted(record) else record
@@ -115,7 +115,9 @@ def _named(record: Record, place: int) -> str:
 
 
 def _above(record: Record, unread: str, shown: str, several: bool) -> str:
-    """Describe a note without what the message above shows: by id, user's words and condition."""
+    """Describe a note that the message above shows: kind, id and, if it binds tool calls,
+    condition. `several` adds its first words, and `unread` (unless just `shown`) the user's words.
+    """
     from memory_fabric.rules.effects import binds  # imported late: needed only after notes
 
     words = f" “{neutralised(cut(one_line(record.what), MAX_FIRST_CHARS))}”" if several else ""
@@ -161,8 +163,8 @@ def welcome(settings: Settings, earlier: Mapping[str, int]) -> str:
 
 
 def arrived(authors: Sequence[str], against: int, compared: int) -> str:
-    """Return the notice that counts new shared records by author. `against` is the number of
-    records, among the newest `compared`, that contradict the user's own.
+    """Return the notice that counts new shared records by author (`authors` has one for each
+    record). Of the newest `compared` of these records, `against` contradict the user's own records.
     """
     numbers = Counter(authors).most_common()
     parts = [f"{number} from {name or 'your other machines'}" for name, number in numbers]

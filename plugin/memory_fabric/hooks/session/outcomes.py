@@ -37,7 +37,9 @@ def judge(
     notes: Mapping[str, Any],
     now: str,
 ) -> None:
-    """Save whether each memory in `rows` (from `worth.to_judge`) had an effect in these turns."""
+    """Save for each memory in `rows` (from `worth.to_judge`) whether it had an effect in these
+    turns. `notes` is the session's saved data, which has its failing commands.
+    """
     ids = sorted({id_ for _, id_, _ in rows})
     found = memory.find_records(f"id IN ({marks(ids)})", tuple(ids), len(ids))
     records = {record.id: record for record in found}
@@ -75,7 +77,9 @@ def sentences_of(answers: str) -> list[tuple[str, frozenset[str]]]:
 def naming(
     decision: Record, said: Sequence[tuple[str, frozenset[str]]], asked: frozenset[str]
 ) -> str:
-    """Return the first sentence that names a decision by id or by enough of its words, or ''."""
+    """Return the first sentence in `said` that has a decision's id or enough of its words (see
+    NAMED_SHARE), or ''. Each sentence has its stems; `asked` are the stems in the user's prompts.
+    """
     id_, wanted = short_id(decision.id), stems_of(decision.what)
     for sentence, stems in said:
         shared = wanted & stems
@@ -86,7 +90,9 @@ def naming(
 
 
 def is_applied(fix: Record, turns: Sequence[Turn], failing: Sequence[Failure] = ()) -> bool:
-    """Return True if a command failed as in the fix, and passed after a call applied the fix."""
+    """Return True if a command failed as described in a fix, a later call applied the fix, and then
+    the command passed. `failing` are commands that failed before these turns.
+    """
     stems = stems_of(f"{fix.what} {fix.why}")
     failure = next((f for f in failing if f.error and known_in(f.error, [fix])), None)
     command, applied = failure and failure.command, False

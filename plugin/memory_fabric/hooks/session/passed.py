@@ -47,7 +47,9 @@ class Made(NamedTuple):
 def unmet(
     event: events.Event, settings: Settings, applied: Sequence[Applied], roots: Sequence[str]
 ) -> list[Applied]:
-    """Return the rules for a call, except those with required commands that have all passed."""
+    """Return the rules in `applied`, which match the event's tool call, except those whose required
+    commands have all passed. `roots` are the project's folders.
+    """
     folder = event.cwd or settings.project_dir
     now = Made(ToolUse("", event.text("tool_name"), events.tool_input(event)), folder)
     calls = required.calls_of(now.line, folder)
@@ -81,7 +83,9 @@ def unmet(
 
 
 def _last_pass(binding: Binding, made: Sequence[Made], roots: Sequence[str]) -> tuple[str, str]:
-    """Return (id of the call with the last pass or '', why passes no longer count or '')."""
+    """Return the id of the newest call in which the required command passed ('' if there is none),
+    and the reason why passes no longer count ('' if they do), as from `_seen`.
+    """
     undone = ""
     for one in reversed(made):
         deadline.current().check("the runs of the session were read")
@@ -96,7 +100,9 @@ def _last_pass(binding: Binding, made: Sequence[Made], roots: Sequence[str]) -> 
 def _seen(
     binding: Binding, made: Made, calls: Sequence[Call], end: int, roots: Sequence[str]
 ) -> tuple[bool, str]:
-    """Return whether the command passed in `calls[:end]`, and why passes no longer count, or ''."""
+    """Return whether the required command passed in `calls[:end]`, the first commands of the call
+    `made`, and why earlier passes no longer count (a failure or a changed file), or ''.
+    """
     has_passed, is_piped, file, undone = False, False, "", ""
     is_check = required.is_check(binding)
     if is_check and not calls and made.result and not made.result.is_error:
@@ -114,7 +120,7 @@ def _seen(
 
 
 def _outcome(made: Made, calls: Sequence[Call], at: int, end: int) -> bool | None:
-    """Return True if command `at` of a line passed, False if it failed, None if that is unknown."""
+    """Return whether the command `calls[at]` passed; None if unknown. For `end`, see `is_gate`."""
     is_gate, after = required.is_gate(calls, at, end), calls[at].after
     if made.result is None:
         return True if is_gate and not made.use.id else None
@@ -129,7 +135,7 @@ def _outcome(made: Made, calls: Sequence[Call], at: int, end: int) -> bool | Non
     if is_gate or report is not None:
         return is_gate or report
     if after == "&" or (at and calls[at - 1].after == "||"):
-        return None  # nothing waits for a command before `&`; one after `||` may not have run
+        return None  # unknown: `&` runs it in the background; after `||` it may not have run
     has_status = any(sign in made.line for sign in _STATUS_VARIABLES)
     states = map(pattern(_STATUS).fullmatch, text.splitlines() if has_status else ())
     return not (pasted_error(text) or any(states))

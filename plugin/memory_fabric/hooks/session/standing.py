@@ -14,7 +14,8 @@ from memory_fabric.store.schema import ACTIVE_CURRENT
 
 HOLDS = f"{ACTIVE_CURRENT} AND scope <> 'local'"
 STANDING_TYPES = (*session_block.RULE_TYPES, *session_block.DECISION_TYPES)
-# The maximum number of own rules, decisions, facts per query, newest first; of others', twice that.
+# Each query reads at most this many of the user's own rules, decisions and facts, newest first. The
+# query for other people's records reads up to twice as many.
 MAX_READ = 60
 # Selects facts that the user stated or agreed to, or that were noted in several sessions.
 _FACTS = (
@@ -40,7 +41,7 @@ def standing(
     facts and the fixes of the week before `now` (ISO 8601), and `more` counts the rules and
     decisions that did not fit.
     """
-    # Read the newest rules, decisions and facts; if cut at MAX_READ, also pinned and the user's.
+    # If the limit MAX_READ is reached, also read the pinned records and the user's statements.
     values = (*STANDING_TYPES, OTHERS)
     records_read = memory.find_records(_OWN, values, MAX_READ)
     for part in ("pinned = 1", "trust = 'user'") if len(records_read) == MAX_READ else ():
@@ -48,8 +49,8 @@ def standing(
     records_read += _open(memory, "<>")
     sightings = records.sightings_of(memory.databases(), [r.id for r in records_read])
     current = [r for r in records_read if not _is_passed_over(memory, r, sightings)]
-    # Also show newer records that contradict the current ones. Each is listed with the type of the
-    # record that it contradicts, and before that record.
+    # Also show newer records that contradict these. Such a record appears in the section of the
+    # record that it contradicts (e.g. among the rules), and before it.
     stated = {record.id: stated_at(record) for record in current}
     newer = memory.find_records(*records.contradicting_any(list(stated))) if stated else []
     newer = [r for r in newer if any(stated.get(i, "9") <= stated_at(r) for i in contradicted(r))]
@@ -98,7 +99,7 @@ def _is_passed_over(memory: Memory, record: Record, sightings: Mapping[str, int]
 
 
 def _open(memory: Memory, sign: str) -> list[Record]:
-    """Return the newest unpinned questions and blockers of the user ("<>") or of others ("=")."""
+    """Return the newest unpinned questions and blockers, the user's ("<>") or others' ("=")."""
     # This literal list lets SQLite use the index `records_open`; `+` rules out `records_of_others`.
     types = ", ".join(f"'{kind}'" for kind in OPEN_TYPES)
     where = f"{HOLDS} AND pinned = 0 AND type IN ({types}) AND +source {sign} '{OTHERS}'"

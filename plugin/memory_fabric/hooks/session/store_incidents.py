@@ -34,9 +34,9 @@ def keep_incidents(
     notes: Mapping[str, Any],
     noted: Sequence[Record] = (),
 ) -> dict[str, Any]:
-    """Store the fixes found in these turns; return the session's state with the commands that still
-    fail. Each fix in `noted` gets the evidence of its failure. A fix has the status "candidate"
-    until its command has passed, and again if the failure returns in the session.
+    """Store the fixes in these turns; return the session's data `notes`, updated with the commands
+    that still fail. Each fix `noted` by the assistant gets its failure's command, error and files.
+    A fix has the status "candidate" until its command has passed, and again if the failure returns.
     """
     steps, calls = steps_in(turns, notes.get("calls", {}))
     passed = failures(notes, "passed")
@@ -82,8 +82,9 @@ def failures(notes: Mapping[str, Any], name: str) -> list[incidents.Failure]:
 def steps_in(
     turns: Sequence[Turn], calls: Mapping[str, Sequence[str]]
 ) -> tuple[list[incidents.Step], dict[str, list[str]]]:
-    """Return the steps of these turns in order (commands with outcomes, changed files, messages),
-    and {id: [command, folder]} of the commands without a result so far, including earlier `calls`.
+    """Return the steps of these turns in order: commands with outcomes, changed files, messages.
+    Also return the commands that have no result yet, as {id of the call: [command, folder]};
+    `calls` are those that earlier turns left.
     """
     failed = failed_calls(turns)
     waiting = {id_: list(call) for id_, call in calls.items() if len(call) == 2}
@@ -124,7 +125,7 @@ def _note_about(
 def _doubt(
     context: RequestContext, failure: incidents.Failure, noted: list[Record], by: Provenance
 ) -> None:
-    """Make a failure's fixes, except the user's own, candidates again until the command passes."""
+    """Set a failure's fixes, except the user's own, to "candidate" until its command passes."""
     note = _note_about(failure, noted, is_only=False)
     if note is not None and note.trust != "user":
         noted.remove(note)
@@ -138,7 +139,6 @@ def _doubt(
 def _fixes_of(
     context: RequestContext, failure: incidents.Failure, by: Provenance, status: str
 ) -> list[Record]:
-    """Return the session's fixes with this status for a failed command, except the user's own."""
     where = "type = 'solution' AND trust <> 'user' AND pinned = 0 AND session = ? AND status = ?"
     command = f"json_extract(body, '$.evidence.{incidents.COMMAND}') = ?"
     values = (by.session, status, failure.command.text)

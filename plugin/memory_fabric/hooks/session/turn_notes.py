@@ -44,10 +44,10 @@ def take(
     before: str = "",
     into: list[protocol.Kept] | None = None,
 ) -> list[protocol.Kept]:
-    """Store the notes in the assistant's texts of a turn that ended at `until` (ISO 8601). Return
-    the results that are new to the session; the list `into`, if given, gets them even after a
-    timeout. `at` is the time of past texts. `before` is the assistant's message before the turn's
-    prompt: the prompt may agree to it.
+    """Store the notes in `texts`, the assistant's messages of a turn that ended at `until` (ISO
+    8601; '' for the newest turn). Return the results, except feedback that the session already had.
+    The list `into` gets the results even after a timeout. `at` is the time of past sessions' texts.
+    `before` is the assistant's message before the turn's prompt, which may agree to it.
     """
     settings = context.memory.settings
     texts = [text for text in texts if settings.notes != "off" and may_hold(text)]
@@ -83,8 +83,9 @@ def said_by_user(memory: Memory, session: str, *, until: str = "") -> notes.Said
 def settle(
     context: RequestContext, session: str, entries: Sequence[Turn], *, again: bool = False
 ) -> None:
-    """Save who sent prompts of unknown origin, as their transcript entries show; records of typed
-    prompts get the trust "user". With `again`, entries may belong to prompts of known origin.
+    """Save who sent the prompts whose sender is unknown, as their transcript `entries` show.
+    Records of typed prompts then get the trust "user". `again` means that the transcript is read
+    again, so that entries may also belong to prompts whose sender is already known.
     """
     database = context.memory.session_database()
     staged = prompts.of_session(database, session)[::-1] if entries else []
@@ -108,7 +109,7 @@ def stored_prompt(entry: Turn) -> str:
 
 
 def _trust_by(context: RequestContext, session: str, prompt: prompts.Prompt, typed: bool) -> None:
-    """Mark a prompt's records as checked; if it was typed, give them the trust "user"."""
+    """Save in a prompt's records that its sender is known; if typed, give them the trust "user"."""
     memory = context.memory
     staged = f"session = ? AND json_extract(body, '$.evidence.{models.STAGED}') = ?"
     marked = memory.find_records(staged, (session, prompt.at))
@@ -124,14 +125,16 @@ def _trust_by(context: RequestContext, session: str, prompt: prompts.Prompt, typ
     if typed and not marked and may_hear(prompt.text):
         from memory_fabric.hooks.session.heard import store_stated  # imported late: seldom needed
 
-        # Store statements anew: only typed prompts can restore forgotten records or raise trust.
+        # Store its statements anew: only typed text may restore forgotten records or raise trust.
         store_stated(context, session, prompt.text, at=prompt.at)
 
 
 def end_turn(
     context: RequestContext, session: str, kept: Sequence[protocol.Kept], before: str = ""
 ) -> None:
-    """Store the user's statements of this turn as candidates, unless the assistant made a note."""
+    """Store the user's statements of this turn as candidates (unconfirmed), unless the assistant
+    noted or dropped something (`kept`). `before` is the assistant's message before the prompt.
+    """
     memory, database = context.memory, context.memory.session_database()
     waiting = prompts.unanswered(database, session)
     if not waiting:
@@ -188,9 +191,9 @@ class OwnedTurn(NamedTuple):
 
 def with_owners(db: Database, turns: Sequence[Turn], session: str) -> list[OwnedTurn]:
     """Return the turns of a session's transcript in order, each with the session it belongs to. A
-    forked session begins with turns copied from another session. The last copy is the last turn
-    that has another session's id, or is already stored for another session (with the same uuid, or
-    with the same time, role and text).
+    forked session begins with copied turns. No turn up to the last copy is its own. A turn is a
+    copy if it has another session's id, or is already stored for another session (with the same
+    uuid, or with the same time, role and text).
     """
     keepers = _keepers(db, turns)
     # A prompt copied into a fork has no session id, so it gets the session id of the next answer.

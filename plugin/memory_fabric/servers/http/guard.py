@@ -26,8 +26,8 @@ HEALTH = ("/healthz", "/readyz")
 OPEN = frozenset((*HEALTH, "/openapi.json"))
 # The health endpoints have rate limits of their own, so other requests cannot use them up.
 HEALTH_PER_S = 2000
-# The guard does not refuse GET requests with a body (413) if their path starts with one of these.
-# For the paths themselves, the router then sends 405.
+# The guard refuses a GET or HEAD request with a body (413), unless its path starts with one of
+# these. If the path equals one of these, the router then responds with 405.
 WITH_BODY = (ingest_protocol.PATH, "/api/changes")
 # Maximum length of path and query: percent-encoding can turn a parameter of 4 KB into 12 KB.
 MAX_ADDRESS_BYTES = 16 << 10
@@ -45,16 +45,16 @@ SAFE_HEADERS = {
 _SAFE = {name.lower().encode(): value.encode() for name, value in SAFE_HEADERS.items()}
 BEARER = {"WWW-Authenticate": "Bearer"}
 COME_WITH_KEY = "Open the whole address that memory-fabric serve printed, or send its key."
-# The maximum number of holders whose requests are counted; above it, all counts are reset.
+# If requests of more than this many keys are being counted, all counts start again at zero.
 MAX_HOLDERS = 10_000
-# The entry of the ASGI scope that tells endpoints whose API key a request contains (see keys).
+# Name of the entry in the ASGI scope that identifies the request's key: a digest, START or NOBODY.
 HOLDER = "memory_fabric.holder"
 
 
 class Names:
-    """The allowed Host headers and origins; `host` is the server's own address as written in a URL.
-    A name in `allowed` without a port matches with the server's port, and without any port (for a
-    server behind TLS); one with a port matches only with that port. Raises BadInput for a bad name.
+    """Accepted Host headers and origins: the server's own, such as `host` (its address as in a
+    URL), and those in `allowed`. An allowed name with a port must match exactly. One without a port
+    fits with the server's port, or alone (server behind TLS). Raises BadInput for a bad name.
     """
 
     def __init__(self, host: str, port: int, allowed: Sequence[str] = ()) -> None:
@@ -98,7 +98,7 @@ class Rate:
         self._buckets: dict[str, tuple[float, float]] = {}
 
     def wait_s(self, holder: str) -> int:
-        """Return the seconds until this holder may send a request; if 0, count the request."""
+        """Count a request of `holder` and return 0, or return the seconds until it is allowed."""
         now = self._clock()
         if len(self._buckets) > MAX_HOLDERS:
             self._buckets.clear()
@@ -127,7 +127,7 @@ class Guard:
         has_begun = is_over = False
 
         async def guarded(message: Message) -> None:
-            """Add security headers, and end a streamed response once its key has been deleted."""
+            """Add security headers; end a streamed response once the request's key is deleted."""
             nonlocal has_begun, is_over
             if is_over:
                 return  # the key has been deleted, and the response was ended
@@ -162,7 +162,6 @@ class Guard:
             if holder == NOBODY and cookie:
                 holder = self._keys.holder_by_cookie(cookie)
         scope[HOLDER] = holder
-        # Ingest requests need a key only once a permanent key exists.
         needs_key = self._keys.are_needed or not path.startswith(ingest_protocol.PATH)
         if holder == NOBODY and needs_key and path not in OPEN:
             if path == FRONT:
@@ -178,7 +177,6 @@ class Guard:
         return None
 
     def _refuse(self, scope: Scope, headers: Headers) -> None:
-        """Raise Refused if the host or the origin is not allowed, or the request is too large."""
         if not self._names.fit_host(headers.getlist("host")):
             message = "The Host header is not a name of this server."
             remedy = "Start it with memory-fabric serve --allow-host NAME to allow a name."
@@ -198,7 +196,7 @@ class Guard:
             raise Refused(413, "too_large", "A read request must not have a body.")
 
     def _opened(self, scope: Scope) -> Response | None:
-        """If the URL contains a valid key, return a redirect that sets its cookie; else None."""
+        """For a URL with a valid key, return a redirect to `/` with a login cookie; else None."""
         if scope["path"] != FRONT or scope["method"] != "GET":
             return None
         keys = parse_qs(scope["query_string"].decode("latin-1")).get("key", [])

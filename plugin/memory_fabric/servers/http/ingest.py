@@ -58,7 +58,7 @@ class BatchedWriter:
     def __init__(
         self, own: StoreThread, store: StoreThread, max_backlog: int, accepted: Callable[[], None]
     ) -> None:
-        # `own` stores and finds texts, `store` counts them for `is_full`; a worker processes them.
+        # The thread `own` stores and finds texts; the thread `store` counts them for `is_full`.
         self._thread, self._store = own, store
         self._max_backlog, self._on_accepted = max_backlog, accepted
         self._waiting: list[Waiting] = []
@@ -94,13 +94,13 @@ class BatchedWriter:
         return await self._thread.ask(ingest_queue.backlog, at_once=False)
 
     async def complaint(self) -> str:
-        """Return why the memory cannot be written, '' if it can; make a test write if necessary."""
+        """Return why the memory is not writable, or ''; test it unless the last write succeeded."""
         if self.is_full:
             self._look()  # updates `is_full` even if no client sends texts
         job = partial(_complaint, proof_bytes=0 if self._is_proven else PROOF_BYTES)
         try:
             why, is_proven = await self._thread.ask(job, at_once=False)
-            # Keep False if a commit failed in the meantime, unless a test write was just made.
+            # If a commit has failed meanwhile, this stays False, unless the test write succeeded.
             self._is_proven = self._is_proven or is_proven
         except Exception as error:  # noqa: BLE001 - reported to monitoring
             self._is_proven = False
@@ -145,7 +145,7 @@ class BatchedWriter:
             self._task = None
 
     def _look(self) -> None:
-        """Count the waiting texts in the background, at the earliest 2 s after the last count."""
+        """Update `is_full` in the background, unless an update runs or began in the last 2 s."""
         now = time.monotonic()
         if self._looking is not None or now - self._looked_at < LOOK_EVERY_S:
             return
@@ -191,7 +191,7 @@ def _accepted(memory: Memory, texts: list[ingest_protocol.Ingest]) -> list[Any]:
 
 
 def _complaint(memory: Memory, proof_bytes: int) -> tuple[str, bool]:
-    """Return why memory is not writable, or '', and True if `proof_bytes` were written to test."""
+    """Return (why memory is not writable or '', True if a test write of `proof_bytes` was made)."""
     store_thread.renew(memory)
     if not memory.settings.writes:
         return str(switches.off_error(memory.settings)), False

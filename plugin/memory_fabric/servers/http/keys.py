@@ -26,7 +26,7 @@ KEY_BYTES = 32
 MAX_KEY_CHARS = 200
 # Seconds between checks of the key file; a new or deleted key is noticed at the next check.
 LOOK_EVERY_S = 1.0
-# Values of a request's `holder` besides a key's digest: no valid key, and the key of this run.
+# A request's `holder` is the digest of its key, NOBODY (no valid key) or START (this run's key).
 NOBODY, START = "", "start"
 
 
@@ -114,10 +114,10 @@ def _changed(home: str) -> Iterator[list[KeptKey]]:
 
 
 class Keys:
-    """The server's keys: one made for this run, single-use keys, and the permanent keys in `home`.
-    A browser is opened with a single-use key, because other users can read the URL in the list of
-    processes. Ingest needs a key if `strict` is set, or if any permanent key has existed during
-    this run: deleting the last key must not open ingest to everyone. Raises StoreUnavailable.
+    """The keys that a server accepts: one made for this run, single-use keys, and the permanent
+    keys in `home`. A browser is opened with a single-use key, because other users can read the URL
+    in the list of processes. Ingest needs a key if `strict`, or once any permanent key has existed
+    in this run: deleting the last key must not open ingest to everyone. Raises StoreUnavailable.
     """
 
     def __init__(
@@ -146,7 +146,7 @@ class Keys:
         return bool(self._kept)
 
     def holder(self, key: str) -> str:
-        """Return the holder of a key, NOBODY for an invalid key. Comparison is constant-time."""
+        """Check a key in constant time; return its digest, START (this run) or NOBODY (invalid)."""
         self._look()
         hashed = digest_of(key)
         holders = [known.digest for known in self._kept if compare_digest(known.digest, hashed)]
@@ -197,7 +197,7 @@ class MemberKeys:
     are_needed = True
 
     def holder(self, key: str) -> str:
-        """Return the SHA-256 of a key or cookie, valid or not; NOBODY if it has a wrong length."""
+        """Return the SHA-256 of a key or cookie, unchecked; NOBODY if it is empty or too long."""
         return digest_of(key) if 0 < len(key) <= MAX_KEY_CHARS else NOBODY
 
     holder_by_cookie = holder
@@ -206,7 +206,7 @@ class MemberKeys:
         return cookie_of(key) if self.holder(key) else ""
 
     def is_good(self, holder: str) -> bool:
-        """Return True: responses end so soon that their keys need no second check."""
+        """Return True: a response ends so soon that its key need not be checked again meanwhile."""
         return True
 
 

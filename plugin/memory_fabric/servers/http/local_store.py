@@ -1,8 +1,8 @@
 """The local memory behind the HTTP application: reads, changes by the page, and ingested texts.
 
-A change (POST /api/changes) has the same effect as a command. Its request contains the version of
-the record that the page showed, or else the code of the change's preview. If the memory has changed
-since, the request is refused (409); given a version, the response has the record's new state.
+A change (POST /api/changes) has the same effect as a command. It contains the version of the record
+that the page showed, or else the code of the change's preview. If the memory has changed since, the
+change is refused (409); if a version was given, the response has the record's new state.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
 """Access to the memories of the user's projects: a thread for each, and processes that only read.
 
-A request of the page contains a project's id; without one, it is for the project for which the
-server was started (the served project), whose memories are all shown. If the server runs in an
-isolated domain (MEMORY_FABRIC_DOMAIN), only this domain's memories of other projects are shown.
+A page request contains a project's id, or none for the served project, for which the server was
+started. All memories of the served project are shown. Of other projects, a server that runs in an
+isolated domain (MEMORY_FABRIC_DOMAIN) shows only the memories of this domain.
 
 Reader processes answer questions in parallel: one process answers 37 questions a second, and two
 answer at least 50 (docs/benchmarks.md). They are started when two questions overlap for the first
@@ -40,7 +40,7 @@ MAX_OPEN = 4
 
 
 class ProjectStores:
-    """A thread for the served project and, unless `only_served`, for each other open project."""
+    """A StoreThread for each open project; with `only_served`, only for the served project."""
 
     def __init__(
         self, settings: config.Settings, served: StoreThread, *, only_served: bool = False
@@ -59,7 +59,7 @@ class ProjectStores:
         return await store.ask(lambda m: answered(m, visible), changes=changes, at_once=False)
 
     def close_others(self, timeout_s: float) -> None:
-        """Finish the jobs of all but the served project; close each memory within `timeout_s`."""
+        """Close the memories of the other projects; wait up to `timeout_s` for each one's jobs."""
         while self._others:
             self._others.popitem()[1].close(timeout_s)
 
@@ -108,7 +108,7 @@ def picture(memory: Memory) -> dict[str, Any]:
 
 
 def explained(memory: Memory, q: str, limit: int, as_of: str) -> dict[str, Any]:
-    """Return the output of `memory-fabric recall --explain --json`."""
+    """Return the JSON of `memory-fabric recall --explain --json` for the query `q`, as a dict."""
     from memory_fabric.recall import explain  # imported for the first question
     from memory_fabric.recall.pipeline import Fabric
 
@@ -131,8 +131,8 @@ def status(memory: Memory) -> dict[str, Any]:
 
 
 def projects(memory: Memory, *, only_served: bool = False) -> dict[str, Any]:
-    """Return the user's projects, and the records on which the user must still decide. In an
-    isolated domain, return only the projects with memories in this domain.
+    """Return the user's projects, and the records that the user must still keep or drop. In an
+    isolated domain, return only the projects with memories in it; with `only_served`, none.
     """
     from memory_fabric.viewer.picture import candidate, presentable  # imported on first use
 
@@ -168,7 +168,7 @@ class Reader(NamedTuple):
 
 
 class ReaderPool:
-    """A pool of up to `number` reader processes; if that is below 2, the server itself answers."""
+    """A pool of up to `number` reader processes; if `number` < 2, the server process answers."""
 
     def __init__(
         self, settings: config.Settings, number: int, *, only_served: bool = False
@@ -225,7 +225,7 @@ class ReaderPool:
             self._inside -= 1
 
     async def end(self) -> None:
-        """Kill all readers, also those still starting; multiprocessing has no other children."""
+        """Kill all child processes of multiprocessing: they are readers, running or starting."""
         for task in self._starting:
             task.cancel()
         await asyncio.gather(*self._starting, return_exceptions=True)
@@ -272,7 +272,7 @@ _runner = asyncio.Runner()
 
 
 def _begin(settings: config.Settings, only_served: bool) -> None:
-    """Initialise a reader process: open the memory, and answer a question, which loads the code."""
+    """Initialise a reader process: open the memory, and answer WARM_UP, which loads the code."""
     global _stores
     # Ctrl-C in a terminal also reaches this process. Ignore it: the server ends its readers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)

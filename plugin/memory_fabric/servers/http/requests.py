@@ -29,7 +29,7 @@ BODY_S = 10.0
 JSON_TYPE = "application/json"
 # Parts of pydantic's error paths with these prefixes name a type, not a field, and are left out.
 _INNER = ("constrained-", "function-", "list[")
-# How far a given time may lie in the future: clocks differ, and a missing time zone counts as UTC.
+# Times may lie this far in the future: clocks differ, and times without zone are taken as UTC.
 MAX_AHEAD = timedelta(days=1)
 FIRST_YEAR = 1970
 MAX_QUERY_BYTES, MAX_SHOWN_CHARS, MAX_LIMIT = 4096, 40, 100
@@ -193,7 +193,7 @@ class IngestBody(pydantic.BaseModel):
 
 
 MAX_SUBJECT_CHARS, MAX_MANY = 4096, 100
-# All values of `action`; pydantic's error paths begin with one (`edit.text` for the field `text`).
+# All values of `action`. Pydantic's error paths begin with it (`edit.text` for the field `text`).
 ACTIONS = frozenset("edit keep drop replace holds pin unpin forget merge undo".split())
 ACTIONS |= {"holds_all", "drop_all"}
 
@@ -208,7 +208,7 @@ class _Body(pydantic.BaseModel):
 
 
 class Shown(_Body):
-    """The id of a memory, and the version of it that the page showed."""
+    """A memory's id and the version that the page showed, by which a later change is detected."""
 
     id: Id = Field(description="Its id, or the end of it.")
     version: Code = Field(description="`version` of the picture that showed it.")
@@ -237,7 +237,7 @@ class RecordBody(_Body):
 
 
 class Confirmed(_Body):
-    """Request for a change, with its preview's code; without a code, only a preview is returned."""
+    """Request for a change: without `code`, preview it; with the preview's code, carry it out."""
 
     code: Code | None = _field("The code of the preview; without it nothing is changed.")
 

@@ -62,7 +62,7 @@ class Refused(Exception):
 
 
 def answered(memory: Memory, job: Job) -> Response:
-    """Return a job's result as JSON; remove local paths, and secrets that the query contained."""
+    """Return a job's result as JSON, without paths in `failures` or secrets in the echoed query."""
     store_thread.renew(memory)
     value = job(memory)
     if isinstance(value, dict) and "failures" in value:

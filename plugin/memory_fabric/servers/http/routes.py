@@ -39,13 +39,14 @@ MAX_MCP_BYTES = 4 << 20
 
 
 class Store(Protocol):
-    """The memory behind the application; `holder` identifies the API key of a request (see keys).
-    The functions in `page`, by name (as in PAGE_QUERIES), take a memory and the query's parameters.
-    `begin` starts background work, and `end` stops it. `admit` raises Unauthorized if the key is
-    invalid. `answer` returns the result of `job(memory)` as JSON. `accept` stores a text durably in
-    the ingest queue; `ingested` returns a text's state in the queue, or None if its id is unknown.
-    `reasons` returns why a text sent now would not be stored or processed. `mcp_manager` returns
-    the SDK's manager of MCP sessions over streamable HTTP. All methods may raise FabricError.
+    """The memory behind the application. `holder` identifies the API key of a request (see keys).
+    `page` maps the names of the page's queries (as in PAGE_QUERIES) to functions, which take a
+    memory and the query's parameters. `begin` starts background work; `end` stops it. `admit`
+    raises Unauthorized for an invalid key. `answer` returns the result of `job(memory)` as JSON.
+    `accept` stores a text durably in the ingest queue. `ingested` returns the state of a text in
+    the queue, or None for an unknown id. `reasons` returns why a text sent now would not be stored
+    or processed. `mcp_manager` returns the SDK's manager of MCP sessions over streamable HTTP. All
+    methods may raise FabricError.
     """
 
     page: Mapping[str, Callable[..., Any]]
@@ -62,7 +63,7 @@ class Store(Protocol):
 
 
 def application(store: Store, *, keys_are_needed: Callable[[], bool] = lambda: True) -> Starlette:
-    """Build the application; `keys_are_needed` returns True if ingest requests need a key."""
+    """Build the application. `keys_are_needed` tells its OpenAPI document if ingest needs a key."""
     api, mcp = Api(store), McpEndpoint(store)
     html = page({"live": True}, live=True)
 
@@ -198,7 +199,6 @@ class McpEndpoint:
         self._running: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request of an MCP client after reading its whole body."""
         body = await requests.whole_body(scope, receive, MAX_MCP_BYTES)
         unread = [{"type": "http.request", "body": body, "more_body": False}]
 
@@ -228,7 +228,7 @@ class McpEndpoint:
         begun = asyncio.Event()
 
         async def run() -> None:
-            # A task group must be left in the task that entered it, so this task runs all sessions.
+            # A task group must be left by the task that entered it, so one task runs all sessions.
             async with manager.run():
                 begun.set()
                 await self._end.wait()

@@ -90,8 +90,8 @@ class Listener:
         self.names = Names(self.host, self.port, stated)
         self._server: uvicorn.Server | None = None
         self._is_over = False
-        # Handle signals until uvicorn installs its own handlers. When uvicorn ends, it restores
-        # these and calls them for the signals that it received.
+        # These handlers work until uvicorn installs its own. When uvicorn ends, it restores these
+        # handlers and raises again each signal that it received.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._leave)
 
@@ -173,7 +173,7 @@ class Server(Listener):
         return f"{super().address}?key={self._keys.once()}"
 
     def run(self) -> None:
-        """Serve until SIGINT or SIGTERM; synchronise linked projects with their shared logs."""
+        """Serve until SIGINT or SIGTERM, and meanwhile sync projects linked to a shared log."""
         store = LocalStore(self._settings, workers=self._workers, only_served=not self.is_local)
         app = routes.application(store, keys_are_needed=lambda: self._keys.are_needed)
         rate = Rate(self._settings.serve_rate)
@@ -188,8 +188,8 @@ class Server(Listener):
 
 
 class TeamServer(Listener):
-    """The server of a team's shared log; `run` serves requests until a signal arrives. `dsn` is the
-    database's connection string; `read` is that of a replica, or ''. Raises BadInput, CannotListen.
+    """A server of a team's shared log; `run` serves until a signal arrives. `dsn` is the connection
+    string of the database, `read` that of its replica ('' if none). Raises BadInput, CannotListen.
     """
 
     def __init__(
@@ -226,7 +226,7 @@ def _team_app(
 
 
 def config_for(app: ASGIApp | Callable[[], ASGIApp], workers: int = 0) -> uvicorn.Config:
-    """Return uvicorn's settings; no proxy is trusted. `app` is a factory unless `workers` is 0."""
+    """Return uvicorn's settings, ignoring proxy headers. With `workers` > 0, `app` is a factory."""
     return uvicorn.Config(
         app, factory=workers > 0, workers=workers or 1, loop="asyncio", http=PatientProtocol,
         ws="none", lifespan="on", log_config=None, log_level="critical", access_log=False,
@@ -267,7 +267,7 @@ class PatientProtocol(H11Protocol):
         super().data_received(data)
         self._wait_or_not()
         answered = self.cycle is not None and self.cycle.response_complete
-        if answered and self.conn.their_state is h11.SEND_BODY:  # rest of a refused body arrives
+        if answered and self.conn.their_state is h11.SEND_BODY:  # the refused body still arrives
             self._unread_bytes += len(data)
             if self._unread_bytes > MAX_UNREAD_BYTES:
                 self.transport.abort()

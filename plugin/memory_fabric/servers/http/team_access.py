@@ -1,4 +1,4 @@
-"""Requests to a team's database, each in a thread and a transaction with its sender's role.
+"""Requests to a team's database: each runs in a thread, in a transaction with the sender's role.
 
 Several processes can serve one database, because a process stores only connections and recent
 answers. The database checks the key at each request. A replica (a hot standby) answers reads once
@@ -6,8 +6,8 @@ it contains all that the primary contained when the request arrived, so clients 
 writes and never see erased content; otherwise the primary answers. While the primary is down, the
 replica answers even if it lags.
 
-An answer is cached for some seconds: for the same question by the same member with the same domain,
-and only until the team's log changes (an operation is added, replaced or erased).
+For some seconds, a repeated question by the same member with the same domain is answered from a
+cache, unless the team's log has changed since (an operation was added, replaced or erased).
 """
 
 import asyncio
@@ -38,7 +38,7 @@ MAX_WAITING = 200
 APPLICATION = "memory-fabric serve"
 # How many seconds answers are cached, and the maximum number of cached answers.
 KEPT_S, MAX_KEPT = 5.0, 500
-# Seconds: longest wait for a lagging replica, between checks, and before retrying a failed one.
+# Longest wait for a lagging replica, pause between its checks, and pause after its failure.
 REPLAY_S, LOOK_S, RETRY_S = 0.25, 0.01, 1.0
 ENTER = (
     "SELECT set_config('role', %s, true), set_config('memory_fabric.domain', %s, true), "
@@ -47,7 +47,7 @@ ENTER = (
 
 
 class Access:
-    """Access to a space's log; `dsn` is a libpq connection string, `read` a replica's or ''."""
+    """Access to a team's log; `dsn` is a libpq connection string, `read` a replica's or ''."""
 
     def __init__(
         self, settings: Settings, dsn: str, space: str, read: str = "", *, insecure: bool = False
@@ -62,11 +62,11 @@ class Access:
         self._threads, self._waiting = ThreadPoolExecutor(THREADS, "team"), 0
 
     async def ask(self, holder: str, job: TeamJob[T]) -> T:
-        """Run a job in a transaction, as the key's member. Raises Unauthorized and FabricError."""
+        """Run a job as the member with key digest `holder`. Raises Unauthorized and FabricError."""
         return await self.in_thread(lambda: self.primary.run(self._asked(holder, job)))
 
     async def read(self, holder: str, job: TeamJob[T], question: Hashable = None) -> T:
-        """Run a read-only job, on the replica if possible; `question`, if set, is its cache key."""
+        """Run a read-only job, if possible on the replica; cache its value by `question` if set."""
         return await self.in_thread(lambda: self._read(holder, job, question))
 
     def _read(self, holder: str, job: TeamJob[T], question: Hashable) -> T:
@@ -89,7 +89,7 @@ class Access:
         return self.primary.run(self._asked(holder, job, question))
 
     def _tell(self, without_replica: str) -> None:
-        """Save why the replica is not used, or ""; print a message when its use ends or resumes."""
+        """Set `without_replica`; print a message if the use of the replica ends or resumes."""
         if without_replica:
             self._retry_at = time.monotonic() + RETRY_S
         if bool(without_replica) != bool(self.without_replica):
@@ -154,7 +154,7 @@ class Access:
             connections.close()
 
     def memory_of(self, connection: Connection, holder: team_keys.Holder) -> team_memory.TeamMemory:
-        """Return the team's memory as the holder of a key may see it, for this transaction."""
+        """Return the team's memory as `holder` may see it; limit the transaction to its rights."""
         connection.execute(ENTER, (holder.member, holder.domain))
         domains = (holder.domain,) if holder.domain else None
         place = holder.space, holder.member

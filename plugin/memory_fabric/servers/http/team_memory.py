@@ -26,12 +26,12 @@ from memory_fabric.store.queries.reader import Reader
 from memory_fabric.text import name_key, same_form
 
 Result = dict[str, Any]
-# Origins of the operations that this server makes, and of its undos; others have a machine's id.
+# `origin` of this server's operations, and of its undos. In other operations, it is a machine's id.
 ORIGIN, UNDOING = "serve-team", "serve-undo"
 
 
 class TeamMemory(Memory):
-    """A team's memory as a member sees it, limited to the reader's domains."""
+    """A team's memory as one member sees it, limited to `reader.domains` unless that is None."""
 
     def __init__(self, settings: config.Settings, reader: TeamReader) -> None:
         super().__init__(settings._replace(semantic=False), None, repair=False)
@@ -72,7 +72,7 @@ class TeamMemory(Memory):
         echo: bool = False,
         at: str = "",
     ) -> Record | None:
-        """Store and return a record for the team; if an equal record exists, return that one."""
+        """Store a record as `Memory.remember` does. Raises BadInput if its scope is not `team`."""
         if record.scope != team_rows.SCOPE:
             text = f"This server keeps what is for the team, not for the scope {record.scope}."
             raise errors.BadInput("scope", text, remedy="Leave the scope out.")
@@ -83,7 +83,7 @@ class TeamMemory(Memory):
     def write(
         self, kind: str, payload: Mapping[str, Any], by: Provenance, *, store: str = ""
     ) -> dict[str, Any]:
-        """Append a change to the shared log; return its result in the form of `Memory.write`."""
+        """Append a change to the shared log; take and return the same values as `Memory.write`."""
         by = by._replace(domain=self.domain_of(by.domain))
         return self.apply_now(self.operation(kind, payload, by, store))
 
@@ -96,7 +96,7 @@ class TeamMemory(Memory):
         return self.apply_now(operation)  # changes to the shared log are not queued
 
     def domain_of(self, stated: str) -> str:
-        """Return the domain to store: `stated`, or if that is hidden, the first visible domain."""
+        """Return the domain `stated`, or if that is hidden, the first visible domain (if any)."""
         if self.domains is None or stated in self.domains:
             return stated
         return self.domains[0] if self.domains else stated
@@ -212,7 +212,7 @@ def _create_relations(memory: TeamMemory, operation: Operation) -> Result:
 
 
 def _withdraw(memory: TeamMemory, operation: Operation) -> Result:
-    """Withdraw the member's statements: those `operation` lists, or all about listed entities."""
+    """Withdraw the member's statements: those that `operation` lists, or all about its entities."""
     payload, keys = operation.payload, list[str]()
     for deletion in payload.get("deletions", ()):
         name = deletion["entityName"]

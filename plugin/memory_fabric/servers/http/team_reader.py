@@ -91,7 +91,6 @@ class TeamReader(reader.Reader):
     def entities_named(self, names: Iterable[str], limit: int, filters: Filters) -> list[Candidate]:
         rows = self._matching((wire.ENTITY,), [list(names)], limit, filters)[wire.ENTITY]
         entity_names = [str(row.value.get("name")) for row in rows]
-        # Each entity is described by its newest observations.
         texts: dict[str, list[str]] = {}
         condition = self.condition(filters._replace(types=()))
         if condition is not None and rows:
@@ -111,7 +110,7 @@ class TeamReader(reader.Reader):
         return [candidate for candidate in candidates if candidate is not None]
 
     def entities_by_key(self, keys: Iterable[str]) -> dict[str, Entity]:
-        """Return the existing entities for these name keys, with "unknown" as their type."""
+        """Map name keys to entities, leaving out unknown ones; the type is always "unknown"."""
         entities: dict[str, Entity] = {}
         for key, name, _ in self._meant(keys):
             entities.setdefault(key, Entity(name, "unknown"))
@@ -157,7 +156,7 @@ class TeamReader(reader.Reader):
         return {term: name for term, name, is_alias in matches if is_alias and term not in names}
 
     def rows_with(self, terms: Sequence[str], sources: Container[str]) -> Mapping[str, int]:
-        """Map each word that occurs to the approximate number of rows that contain the word."""
+        """Map each term that occurs to the approximate number of rows with it; ignore `sources`."""
         known, count = self._statistics(terms)
         common = {
             term: round(known[term].share * count)
@@ -207,7 +206,9 @@ class TeamReader(reader.Reader):
     def _matching(
         self, kinds: Words, groups: Groups, limit: int, filters: Filters, phrases: Words = ()
     ) -> dict[str, list[team_rows.Row]]:
-        """Return the matching rows of each kind, best match first; cached for this transaction."""
+        """For each kind, return the rows that contain all `phrases` or, without phrases, a word of
+        any of the `groups`, best match first. The result is cached for this transaction.
+        """
         search = (kinds, tuple(map(tuple, groups)), limit, filters, tuple(phrases))
         if search in self._matches:
             return self._matches[search]
@@ -325,7 +326,7 @@ class TeamReader(reader.Reader):
         return [str(row[0]) for row in self.call(function, *values)]
 
     def fetched(self, ids: Iterable[object]) -> list[team_rows.Row]:
-        """Read rows by id; return one for each log key: the caller's own, otherwise the oldest."""
+        """Read current rows by id; return one for each key: the caller's own, else the oldest."""
         chosen: dict[str, team_rows.Row] = {}
         for row in self._rows(ids):
             if row.value and (row.key not in chosen or row.author == self.member):

@@ -202,7 +202,6 @@ class Worker(threading.Thread):
             self.due.clear()
 
     def _process_next(self, member: str) -> bool:
-        """Process the member's next text if one is due; return False if no text is due."""
         claimed: list[str] = []
 
         def process(connection: Connection) -> bool:
@@ -270,7 +269,7 @@ def picture(memory: TeamMemory) -> dict[str, Any]:
 
 
 def explained(memory: TeamMemory, q: str, limit: int, as_of: str) -> dict[str, Any]:
-    """Return the memories that best match a query, and the words that were searched for."""
+    """Return the best `limit` matches of `q` as of the time `as_of`, and the words searched for."""
     now = ids.timestamp()
     then = times.stated(as_of, now, "as_of") if as_of else ""
     answer = Fabric(memory, now).recall(q, limit=limit, as_of=then, explain=bool(q))
@@ -284,7 +283,7 @@ def projects(_memory: TeamMemory) -> dict[str, Any]:
 
 
 def status(memory: TeamMemory) -> dict[str, Any]:
-    """Return the state of the shared log in the format of a local memory with one storage tier."""
+    """Return the shared log's state in the form of a local memory's status, with a single tier."""
     tier: dict[str, Any] = {"tier": "graph", "state": "healthy", "counts": memory.reader.counts()}
     tier |= {"where": f"the space {memory.space} of a shared log", "findings": [], "backup": None}
     tier |= {"written_at": "", "read_at": ids.timestamp(), "queue": {"count": 0, "oldest_s": 0.0}}
@@ -292,7 +291,7 @@ def status(memory: TeamMemory) -> dict[str, Any]:
 
 
 def history(memory: TeamMemory, name: str, limit: int) -> list[dict[str, Any]]:
-    """Return the statements about an entity, newest first, in the same form as local changes."""
+    """Return up to `limit` statements on an entity, newest first, in the form of local changes."""
     keys = [row.key for row in memory.reader.about([name])] if name else []
     changes = []
     for author, at, kind, value in memory.reader.versions(keys, limit):
@@ -306,7 +305,7 @@ def history(memory: TeamMemory, name: str, limit: int) -> list[dict[str, Any]]:
 def _entities(
     shown: Mapping[str, Iterable[Row]], records: Iterable[dict[str, Any]], member: str, now: str
 ) -> dict[str, dict[str, Any]]:
-    """Return the entities by name, including those that only relations or records mention."""
+    """Map names to entities for the page: those in `shown` rows, and those that records mention."""
     entities: dict[str, dict[str, Any]] = {}
 
     def named(name: str, type_: str = "", domain: str = "general", at: str = "") -> dict[str, Any]:

@@ -203,7 +203,7 @@ def manager(access: team_access.Access, max_bytes: int) -> StreamableHTTPSession
                 outcome = local_tools.call(memory, name, arguments, SAID_BY, CALLS)
                 if outcome.failed and memory.reader.failed is None:
                     raise _Failed(outcome)  # rolls the transaction back
-                return outcome  # if the database failed, `access` raises its error
+                return outcome  # if `reader.failed` is set, `access` raises this database error
 
             ask = access.read if name in local_tools.READERS else access.ask
             try:

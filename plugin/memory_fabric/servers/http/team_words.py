@@ -1,8 +1,8 @@
-"""PostgreSQL full-text queries that limit the rows to rank (for SQLite, see queries/conditions).
+"""PostgreSQL full-text queries that keep the number of rows to rank low.
 
-Ranking every row with a common word would read most of a large table. The column's statistics
-(memory_fabric.common_words) list common words and the share of rows that contain each of them. A
-word without statistics counts as rare.
+Ranking all rows with a common word would read most of a large table, so such words are combined or
+ignored. The column's statistics (memory_fabric.common_words) list them, with the share of rows that
+contain each. A word without statistics counts as rare. For SQLite, see queries/conditions.
 """
 
 import math
@@ -22,8 +22,8 @@ COMMON_SHARE = 0.5
 MAX_IN_QUORUM = 4
 # Maximum number of groups to score; memory_fabric.find_heads has the same limit.
 MAX_GROUPS = 8
-# For `newest`, the number of rows to rank, as a multiple of the rows to return. It is low, because
-# scanning by time costs more than ranking.
+# A search by `newest` ranks this many times the number of rows to return. The factor is low,
+# because scanning by time costs more than ranking.
 SPARE = 1
 # To calculate the weight of a word without statistics, this share of the rows is assumed.
 RARE_SHARE = 0.0005
@@ -42,10 +42,10 @@ class Word(NamedTuple):
 
 
 class WordQuery(NamedTuple):
-    """A query; to score rows, `groups` has a tsquery for each word, and `weights` its weight.
-
-    `ranked` and `newest` are tsqueries that find rows; either may be empty. `ranked` matches few
-    enough rows to rank all; of those that `newest` matches, only some of the newest are ranked.
+    """A search. `ranked` and `newest` are tsqueries that find rows; either may be empty. `ranked`
+    matches so few rows that all are ranked. Of the rows that `newest` matches, only some of the
+    newest are ranked. A row's score is based on the `weights` of the words that it contains;
+    `groups` has a tsquery for each word.
     """
 
     groups: tuple[str, ...]
@@ -66,16 +66,16 @@ def word_query(
     limit: int,
     phrases: Sequence[str] = (),
 ) -> WordQuery | None:
-    """Return a query for rows with all `phrases` or, without phrases, with any of the words. Return
-    None if none of them has lexemes. Each group contains the spellings of one word; `known` has the
-    statistics of all spellings and phrases. The space has about `rows` rows. Frequent words are
-    combined, to match fewer rows.
+    """Return a query for rows with all `phrases`; without phrases, with any of the words. Return
+    None if none of these phrases or words has a lexeme. Each group contains the spellings of one
+    word; `known` has the statistics of all spellings and phrases. The space has about `rows` rows.
+    Frequent words are combined, to match fewer rows, but still `limit` rows if possible.
     """
     every = []
     for spellings in groups:
         words = [known.get(text, Word()) for text in spellings]
         shares = {_all_of(word): word.share for word in words}
-        shares.pop("", None)  # '' stands for spellings without lexemes
+        shares.pop("", None)  # drop the empty query of spellings that have no lexemes
         if shares:
             every.append(_Group(f"({' | '.join(sorted(shares))})", min(1.0, sum(shares.values()))))
     every = sorted(every, key=lambda group: group.share)[:MAX_GROUPS]

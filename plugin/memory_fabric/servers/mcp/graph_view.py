@@ -16,7 +16,7 @@ from memory_fabric.store.database import Database
 from memory_fabric.store.queries import entity_search, graph
 from memory_fabric.text import cut, name_key
 
-# Entities, and a dict of their incoming and outgoing relations, with keys in creation order.
+# Entities, and a dict of relations from or to them; its keys are numbers in creation order.
 Part = tuple[list[Entity], dict[int, Relation]]
 Places = Iterable[tuple[int, str]]
 Opener = Callable[[Sequence[str], Sequence[str]], list[Part]]
@@ -120,7 +120,7 @@ def as_object(view: Graph) -> dict[str, Any]:
 
 
 def _in_order(databases: Sequence[Database], place: int) -> Iterator[tuple[int, str]]:
-    """Yield (position, name) for all entities from position `place` on, but each name only once."""
+    """Yield (position, name) of entities from `place` on; each name only at its first position."""
     before = 0
     for number, db in enumerate(databases):
         while names := graph.names_from(db, max(0, place - before), CHUNK):
@@ -183,7 +183,7 @@ def in_databases(databases: Sequence[Database]) -> Opener:
 
 
 def in_memory(view: Graph) -> Opener:
-    """Return a function that looks up entities in a graph already read; the function is cached."""
+    """Return a function that reads entities from `view`; the one for the last `view` is cached."""
     cached = _KEPT.get("")
     if cached is not None and cached[0] is view:
         return cached[1]
@@ -210,8 +210,8 @@ _KEPT: dict[str, tuple[Graph, Opener]] = {}
 def page(
     filled: "_Filled", opener: Opener, entities: Places, start: Start, *, outgoing: bool = False
 ) -> Page:
-    """Fill a page. `entities` yields (position, name) from `start` on; `opener` reads the entities
-    and their relations. With `outgoing`, only relations that start at an entity are listed with it.
+    """Fill the page `filled` with the entities that `entities` yields as (position, name) from
+    `start` on. `opener` reads them with their relations; if `outgoing`, only relations from them.
     """
     skipped = start.relations
     entities_left = iter(entities)
@@ -254,7 +254,9 @@ class _Filled:
         return min(CHUNK, 1 + self._free * len(self._entities) // max(1, used))
 
     def add(self, entity: Entity, around: Sequence[Numbered]) -> int | None:
-        """Add an entity if it fits or is first; return how many relations do not fit, else None."""
+        """Add an entity and return how many of its relations do not fit. If the entity itself does
+        not fit, add nothing and return None, except that the first entity is always added.
+        """
         new_chars = sum([n for key, _, n in around if key not in self._relations])
         size, fitting = _entity_chars(entity) + new_chars, len(around)
         if size > self._free:

@@ -98,7 +98,7 @@ class Outcome(NamedTuple):
 
 
 def within(lines: Sequence[str], how_to_see_more: str, free: int = MAX_ANSWER_CHARS) -> str:
-    """Return the lines that fit into `free` characters, and a note if some do not fit."""
+    """Join the lines that fit in `free` characters; `how_to_see_more` ends a note on the others."""
     used, fitting = 0, []
     for line in lines:
         used += len(line) + 1

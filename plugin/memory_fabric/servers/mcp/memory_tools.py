@@ -20,7 +20,7 @@ from memory_fabric.text import cut, many, name_key, neutralised, one_line
 MAX_HIT_CHARS, MAX_TEXT_CHARS = 700, 300
 MAX_NAMES, MAX_NAME_CHARS = 4, 80
 DEFAULT_LIMIT = 10
-# The trust of `remember`'s statements; those of graph tools may be copied from files and get less.
+# `remember` gives this trust. Graph tools give less, as their statements may be copied from files.
 REMEMBER_TRUST = "assistant"
 EVERYWHERE = frozenset(("everywhere", "me", "all", "all projects", "every project"))
 STORED = "Tiers: graph now; the local journal and MEMORY.md, where it belongs there, follow."
@@ -88,7 +88,7 @@ def remember(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) 
 
 
 def record_in(memory: Memory, arguments: Mapping[str, Any], domain: str) -> Record:
-    """Make a record from the arguments of `remember`. Raises BadInput without a usable text."""
+    """Build a record in `domain` from `remember`'s arguments. Raises BadInput for invalid ones."""
     from memory_fabric.capture.remember import stated
     from memory_fabric.redaction.redact import redact, says_only_secrets
 
@@ -109,7 +109,7 @@ def record_in(memory: Memory, arguments: Mapping[str, Any], domain: str) -> Reco
     lost = {n for n in arguments.get("entities", ()) if n in arguments["text"] and n not in text}
     names = [name for name in map(redact, arguments.get("entities", ())) if name not in lost]
     unredacted = [name for name in names if "[redacted" not in name and name.strip()]
-    # The caller's entities come first, typed as in the text; then those that only the text has.
+    # List the caller's entities first, with types from the text, then others found in the text.
     by_key = {name_key(entity.name): entity for entity in stated_record.entities}
     entities = [by_key.pop(name_key(n), Entity(n, "unknown")) for n in unredacted]
     beside = {models.WHEN: arguments.get("when"), models.ALSO: arguments.get("also")}
@@ -122,7 +122,7 @@ def record_in(memory: Memory, arguments: Mapping[str, Any], domain: str) -> Reco
 def _by_words(
     memory: Memory, arguments: Mapping[str, Any], by: Provenance, record: Record
 ) -> tuple[Provenance, Record, str]:
-    """Return (provenance, record, quotation); if `from` quotes the user, the trust can rise."""
+    """Return (provenance, record, quotation or ''); if `from` quotes the user, trust can rise."""
     if not arguments.get("from") or by.agent:
         return by, record, ""
     from memory_fabric.capture.notes.grammar import Note, source
@@ -149,7 +149,7 @@ def _by_words(
 
 
 def _one_of(arguments: Mapping[str, Any], first: str, second: str) -> str:
-    """Return the record type in either field, or ''. Raises BadInput if unknown or they differ."""
+    """Return the type in either field, or ''. Raises BadInput if unknown or the fields differ."""
     stated = {models.record_type(arguments[n]) for n in (first, second) if arguments.get(n)}
     unknown = sorted(stated.difference(models.STATED_TYPES))
     if unknown:
@@ -257,7 +257,7 @@ def _hit_line(hit: Hit) -> str:
     said_by = f"said by {trust}" if trust else ""
     source, _, identifier = hit.id.partition(":")
     reference = ids.short_id(identifier)  # the id of a record or a turn
-    if source in ("native", "graph"):  # identified by a path, or by ENTITY#OBSERVATION
+    if source in ("native", "graph"):  # native: a path; graph: ENTITY or ENTITY#OBSERVATION
         name = identifier if source == "native" else identifier.rpartition("#")[0] or identifier
         reference = _name(name)
     marks = [kind, hit.timestamp[:10], str(metadata.get("scope", ""))]
@@ -279,7 +279,7 @@ def _hit_line(hit: Hit) -> str:
 
 
 def forget(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) -> Outcome:
-    """Preview what would be forgotten, and return a code; given this code, forget exactly that."""
+    """Preview the matches and return a code. With this code, forget them if they are unchanged."""
     what, code = arguments["what"], arguments.get("confirm", "")
     if code:
         matches = plan.confirmed(memory, what, code)
@@ -309,7 +309,7 @@ def forget(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) ->
 
 
 def history(memory: Memory, arguments: Mapping[str, Any], _said_by: Provenance) -> Outcome:
-    """Return an entity's or record's origin, the sessions that received it, and its changes."""
+    """Return the origin and changes of an entity or record, and the sessions that were given it."""
     name, limit = arguments["name"], arguments.get("limit", DEFAULT_CHANGES)
     origin = trace.why(memory, name)
     changes = trace.history(memory, name, limit)

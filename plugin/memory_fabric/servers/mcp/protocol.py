@@ -31,7 +31,7 @@ GRAPH = {"uri": GRAPH_URI, "name": "knowledge-graph", "title": "Knowledge Graph"
 GRAPH["description"] = "The full knowledge graph with all entities and relations"
 GRAPH["mimeType"] = JSON_TYPE
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
-# Errors for an envelope on a connection with handshake, and for a handshake on one with envelopes.
+# Errors for messages of the other protocol: an envelope after a handshake, or the reverse.
 NO_ENVELOPES = (
     "this connection serves the handshake protocol era; requests carrying the "
     f"{MODERN_VERSION} envelope are not accepted on it"
@@ -39,7 +39,7 @@ NO_ENVELOPES = (
 NO_HANDSHAKE = (
     f"connection is serving the {MODERN_VERSION} protocol; the initialize handshake is not accepted"
 )
-# Clients may subscribe to changes of these lists; this is no error, though the lists never change.
+# Subscriptions that are accepted, though the lists of tools, prompts and resources never change.
 CHANGES = ("toolsListChanged", "promptsListChanged", "resourcesListChanged")
 _OBJECT: Schema = {"type": "object"}
 _URI = whole(uri=STRING)
@@ -67,7 +67,6 @@ def _capabilities(*, listens: bool) -> dict[str, Any]:
     return {"resources": {**tools, "subscribe": True}, "tools": tools}
 
 
-# The result of `server/discover`.
 DISCOVERY = {
     "supportedVersions": [MODERN_VERSION],
     "capabilities": _capabilities(listens=True),
@@ -77,8 +76,8 @@ DISCOVERY = {
 
 
 def check(method: str, params: Mapping[str, Any]) -> None:
-    """Raise Fault if a method's parameters are invalid. Null counts as absent, also in the filter
-    of `subscriptions/listen`; only `arguments` must not be null (as in the reference server).
+    """Raise Fault if a method's parameters are invalid. A null value counts as absent, also in the
+    filter of `subscriptions/listen`, but `arguments` must not be null (as in the reference server).
     """
     stated = {k: v for k, v in params.items() if v is not None or k == "arguments"}
     wanted = stated.get("notifications")

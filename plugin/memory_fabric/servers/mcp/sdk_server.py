@@ -47,7 +47,7 @@ def server_of(call: Callable[..., Awaitable[dict[str, Any]]], **handlers: Any) -
 async def called(
     params: types.CallToolRequestParams, answer: Callable[[str, dict[str, Any]], Awaitable[Outcome]]
 ) -> dict[str, Any]:
-    """Check a `tools/call` request, run the tool with `answer`, and return the tool's result."""
+    """Check a `tools/call` request; return the result of `answer(name, arguments)` or an error."""
     if params.arguments is None and "arguments" in params.model_fields_set:
         raise MCPError(types.INVALID_PARAMS, "Invalid request parameters", "")
     name, arguments = params.name, params.arguments or {}
@@ -128,7 +128,7 @@ class MemoryServer:
         return await resource_read(params, lambda: self._store.ask(self._handler.whole_graph))
 
     async def _subscribe(self, context: Context, params: types.SubscribeRequestParams) -> Done:
-        # Use the connection, because the SDK makes a new session for each request. The attribute
+        # Subscriptions are kept by connection, as the SDK makes a new session for each request.
         # `_connection` is private, so tests/servers/test_server_sdk.py checks that it exists.
         connection = context.session._connection
         if connection not in self._subscribed:

@@ -34,7 +34,7 @@ class Session:
         self._modern: bool | None = None
         self._greeted, self._client = False, ""
         self._subscribed = False
-        # Unanswered requests. Those that are subscriptions map to True if they include the graph.
+        # Unanswered requests; for the subscriptions among them, True if they include the graph.
         self._open: set[Message] = set()
         self._listening: dict[Message, bool] = {}
         self._settled = threading.Condition()
@@ -63,7 +63,7 @@ class Session:
                 self._settle(request, None)
 
     def end(self, timeout_s: float) -> None:
-        """End the client's subscriptions, and wait until all its requests have been answered."""
+        """End all subscriptions; wait up to `timeout_s` seconds until all requests are answered."""
         for request in list(self._listening):
             meta = {protocol.SUBSCRIPTION_KEY: request.id}
             self._settle(request, self._result(request, {"_meta": meta}))
@@ -156,7 +156,7 @@ class Session:
                 self._watch.stop()
             return {}
 
-        self._ask(request, lambda memory: None, done)  # to respond after all earlier requests
+        self._ask(request, lambda memory: None, done)  # an empty job: responses keep their order
 
     def _listen(self, request: Message) -> None:
         stated = request.params["notifications"]
@@ -180,10 +180,10 @@ class Session:
         if hears:
             self._begin_to_watch(request, begun)
         else:
-            begun()  # confirm at once: apart from the graph, nothing can change
+            begun()  # acknowledge at once: without the graph, there is nothing to watch
 
     def _begin_to_watch(self, request: Message, begun: Callable[[], Result | None]) -> None:
-        """Watch the graph for changes from now on, and respond with the result of `begun()`."""
+        """Start to watch the graph; then call `begun()` and respond with its result unless None."""
 
         def done(mark: Any, error: BaseException | None) -> Result | None:
             if error is not None:
@@ -216,7 +216,7 @@ class Session:
             self._settle(request, answer)
 
     def _settle(self, request: Message, answer: Result | None) -> None:
-        """Mark a request as done and send any response; do nothing if it is done already."""
+        """Mark a request as done and send any `answer`; ignore a request that was done before."""
         with self._settled:
             if request not in self._open:
                 return

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 else:
     import _signal as signal  # `signal` imports enum, which takes half of the start time
 
-# Method of the first request after the handshake; the client's pause after it is used to load code.
+# A client sends this first after the handshake, and then pauses: the time is used to load code.
 LISTED = b'"tools/list"'
 # Seconds to finish after SIGINT: less than the 100 ms after which a client sends SIGTERM.
 SIGNAL_GRACE_S = 0.08
@@ -69,7 +69,7 @@ def main(environ: Mapping[str, str] | None = None) -> NoReturn:
         live.listen()
     store_thread.settle()
     if settings.memory_file_path:
-        store.begin()  # this writes to the file any changes that a killed server did not
+        store.begin()  # also writes to this file the changes that a killed server did not write
     follows = _follow_if_tied(settings.home, working_folder)
     for line in lines(0):
         follows = follows or _follow_if_tied(settings.home, working_folder)
@@ -82,7 +82,7 @@ def main(environ: Mapping[str, str] | None = None) -> NoReturn:
 
 
 def _follow_if_tied(home: str, working_folder: WorkingFolder) -> bool:
-    """Exchange operations with shared logs from now on; return False if none is linked."""
+    """Start exchanging operations with shared logs; return False if no project is linked to one."""
     if not os.path.exists(os.path.join(home, config.TIES)):
         return False
     from memory_fabric.sharing.team import follower  # imported late: it loads a database driver

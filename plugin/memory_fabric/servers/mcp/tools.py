@@ -81,7 +81,7 @@ def whole_graph(memory: Memory) -> str:
 
 
 def _readable(memory: Memory) -> list[Database]:
-    """Return the readable databases. Raises StoreUnavailable if all that exist are unreadable."""
+    """Return the readable databases. Raises StoreUnavailable if there are only unreadable ones."""
     databases = memory.databases()
     if memory.failures and not databases:
         raise errors.StoreUnavailable("", f"The graph cannot be read: {'; '.join(memory.failures)}")
@@ -118,8 +118,8 @@ def _list_answer(result: Mapping[str, Any], key: str, asked: list[Any], *notes: 
 def _deleted(
     kind: str, key: str, what: str, memory: Memory, arguments: Arguments, said_by: Provenance
 ) -> Outcome:
-    """Run the operation `kind`, which deletes the items in `arguments[key]`, and the relations of
-    deleted entities; ignore missing items. `what` names the items in the answer (MEM-05, MEM-06).
+    """Delete the items in `arguments[key]` by the operation `kind`, ignoring missing items. An
+    entity's relations are deleted with it. The answer calls the items `what` (MEM-05, MEM-06).
     """
     result = memory.write(kind, {key: arguments[key]}, said_by)
     message = f"{what} deleted successfully"
@@ -152,7 +152,7 @@ CALLS: Calls = {
 }  # fmt: skip
 # Tools that accept a domain for new statements; isolated agents always use their own domain.
 SAYING = frozenset(("create_entities", "create_relations", "add_observations", "remember"))
-# Tools that accept a domain and then show only its content, or nothing if an agent may not see it.
+# Tools that, given a domain, show only this domain, or nothing if the agent may not see it.
 READING = frozenset(("read_graph", "search_nodes", "open_nodes"))
 SCHEMAS = {tool.name: tool.input for tool in TOOLS}
 # `kind` is an alias of the field `type`, as in notes; clients do not see it, to save tokens.
@@ -169,7 +169,7 @@ def complaint(name: str, arguments: Any) -> Outcome | None:
         return Outcome((f"MCP error -32602: Tool {name} not found",), failed=True)
     complaints = list(problems(SCHEMAS[name], arguments))
     if not complaints and name in SAYING | READING:
-        # The schemas, as in the reference server, lack the domain, so it is validated here.
+        # Schemas of graph tools lack the domain, as in the reference server: validate it here.
         stated = {key: arguments[key] for key in DOMAIN_KEYS if arguments.get(key)}
         schema = {"type": "object", "properties": dict.fromkeys(stated, STRING)}
         complaints = list(problems(schema, stated)) or [
@@ -234,7 +234,7 @@ WITHOUT_ID = (
 
 
 class RequestHandler:
-    """Handler of MCP requests; `place` is the client's folder, or '' for the project's folder."""
+    """Handler of MCP requests; the client's folder `place` ('': the project's) may set a domain."""
 
     def __init__(self, said_by: Provenance, place: str, watch: store_thread.Watch) -> None:
         self._said_by, self._place, self._watch = said_by, place, watch
@@ -242,9 +242,9 @@ class RequestHandler:
     def call(
         self, memory: Memory, name: str, arguments: Arguments, meta: Arguments | None, client: str
     ) -> Outcome:
-        """Run a valid call; its id in `meta` tells which agent made it. Raises FabricError. If
-        agents are isolated, a call with an unknown id is refused, and so is a call without an id
-        from Claude Code (other clients have no agents).
+        """Run a valid call; its id in `meta` tells which agent of the program `client` makes it.
+        Raises FabricError. If agents are isolated, a call with an unknown id is refused, and so is
+        a call without an id from Claude Code (other clients have no agents).
         """
         store_thread.renew(memory)  # first, because new settings may isolate domains
         settings, said_by = memory.settings, self._said_by
@@ -252,7 +252,7 @@ class RequestHandler:
             raise switches.off_error(settings)
         stated = (meta or {}).get(CALL_ID)
         id_ = stated if isinstance(stated, str) else ""
-        # Hooks save the agents of calls in the usual home, even if MEMORY_FILE_PATH sets another.
+        # Read from the usual home, even with MEMORY_FILE_PATH: hooks save each call's agent there.
         caller = callers.load(memory.switched_by[0], id_) if id_ else callers.Caller()
         if isolates(settings) and (caller is None or (not id_ and client == CLAUDE_CODE)):
             raise errors.FabricError(UNKNOWN if caller is None else WITHOUT_ID)

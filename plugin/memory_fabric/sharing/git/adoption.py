@@ -51,7 +51,7 @@ class Missing(NamedTuple):
 
 
 def missing(memory: Memory, author: str = "", max_bytes: int = MAX_BYTES) -> Missing | None:
-    """Return the lines of the journal and of MEMORY.md whose records memory lacks, or None."""
+    """Return journal and MEMORY.md lines whose records memory lacks, or None if there are none."""
     lost = _in_journal(memory, author, max_bytes)
     if memory.project is None or author or (lost and (lost.proved or lost.origin)):
         return lost
@@ -79,7 +79,7 @@ def missing(memory: Memory, author: str = "", max_bytes: int = MAX_BYTES) -> Mis
 
 
 def unknown(memory: Memory, ids: Collection[str]) -> set[str]:
-    """Return the given ids of MEMORY.md lines that no database of this home has ever contained."""
+    """Of these ids from MEMORY.md, return those that no database of this home ever contained."""
     unseen, wanted = set(ids), json.dumps(list(ids))
     promoted: set[str] = set()
     databases = memory.databases() if unseen else []
@@ -95,13 +95,13 @@ def unknown(memory: Memory, ids: Collection[str]) -> set[str]:
 
 
 def _stated(id_: str, line: str, since: str) -> dict[str, Any]:
-    """Return the record in a line of MEMORY.md. Its scope is `user` for a preference, and also if
-    the journal, which begins on the day `since`, covers the day of the line: the journal would
-    contain a record with the scope `team`.
+    """Return the record in a line of MEMORY.md. Its scope is `user` if it is a preference, or if
+    the journal begins (on the day `since`) no later than the day of the line: a record with scope
+    `team` would then be in the journal. Otherwise, the scope is `team`.
     """
     head, _, text = line.removeprefix("- [").partition("] ")
     kind, _, tail = head.partition(" ")
-    day = tail[:10]  # `tail` may also contain ", noted otherwise since" after the date
+    day = tail[:10]  # after the date, ", noted otherwise since" may follow in `tail`
     statement, words = text, ""
     if text.startswith("“"):
         words, _, statement = text[1:].removesuffix("”").partition("” (noted as: ")
@@ -116,9 +116,9 @@ def _stated(id_: str, line: str, since: str) -> dict[str, Any]:
 
 
 def _in_journal(memory: Memory, author: str, max_bytes: int) -> Missing | None:
-    """Return this folder's journal lines whose records memory lacks, or None. Lines that no valid
-    signature proves must be by `author` (default: the user). If own.jsonl (the signatures) is
-    missing and git tracks the journal, others may have written it: return None without `author`.
+    """Return this folder's journal lines whose records memory lacks, or None. Lines without a valid
+    signature must be by `author` (default: the user). If own.jsonl (the signatures) is missing and
+    git tracks the journal, others may have written it: return None, unless `author` is given.
     """
     project = memory.project
     path, home = own_lines.journal_of(memory), memory.settings.home
@@ -135,7 +135,7 @@ def _in_journal(memory: Memory, author: str, max_bytes: int) -> Missing | None:
         return Missing(path, tuple(lines), proved=True) if lines else None
     if head is not None and not is_here:
         if os.path.lexists(head.root):
-            return None  # this is a copy; the original folder still exists and has all records
+            return None  # the folder is a copy: its original still exists and has all records
         known = registry_file.read_registry(home).keys.values()
         origin = head.project if head.project in known else ""
     elif not (head or author or own_lines.exists(project.local)) and location.is_tracked(project):
@@ -156,7 +156,7 @@ def adopt(memory: Memory, found: Missing, by: Provenance, progress: Progress | N
         record = records.from_object(line)._replace(status="active")
         sessions = [record.session] if record.session else []
         payload: dict[str, Any] = {"record": records.as_object(record), "seen_in": sessions}
-        # `told` is True for a record that the journal has, so that it is not appended there again.
+        # `told` marks a record that is in the journal, so that it is not appended a second time.
         payload |= {"batch": f"journal {found.path}", "told": record.source != MEMORY_MD}
         store = "user" if record.scope == "user" else "project"
         count += bool(memory.write_now("put_record", payload, by, store=store).get("record"))
@@ -252,7 +252,7 @@ def notice_text(found: Missing) -> str:
 
 
 def _is_here(memory: Memory, head: own_lines.Header) -> bool:
-    """Return True if the header of own.jsonl names this folder, and no other registered project."""
+    """Return True if a header states this folder (path, inode) and no other registered project."""
     current = current_header(memory)
     others = {*registry_file.read_registry(memory.settings.home).keys.values()} - {current.project}
     return (head.root, head.inode) == (current.root, current.inode) and head.project not in others
@@ -274,7 +274,7 @@ def _is_record(line: Mapping[str, Any]) -> bool:
 
 def _lacking(memory: Memory, path: str, author: str, max_bytes: int) -> list[Mapping[str, Any]]:
     """Return the last journal line of each record that memory lacks, newest first; [] if a database
-    is unreadable. Imported records of others count as present, unless by `author` or the user.
+    is unreadable. A record imported from others counts as lacking only if by `author` or the user.
     """
     last = {line["id"]: line for line in _lines_of(path, max_bytes)}
     own = _known(memory)

@@ -12,7 +12,7 @@ from memory_fabric.store import files
 
 # If a file is larger, only its end is read, because new lines are appended.
 MAX_BYTES = 2 << 20
-# Older records are ignored: too many would crowd out the user's own (docs/decisions/0046).
+# Only the newest records of others are used: more would crowd out the user's own (decision 0046).
 MAX_RECORDS = 1000
 MAX_LINE_CHARS = 32 << 10
 MAX_WHAT_CHARS, MAX_WHY_CHARS, MAX_PART_CHARS, MAX_NAME_CHARS = 2000, 1000, 300, 60
@@ -71,13 +71,13 @@ def claims_in(content: bytes) -> tuple[tuple[Claim, ...], int]:
         if value is None or not is_id(value.get("id")) or not (is_forgotten or is_of_a_team(value)):
             unreadable += 1  # not written by this package
             continue
-        last.pop(value["id"], None)  # order records by their last lines
+        last.pop(value["id"], None)  # inserting it again moves the record to the end
         last[value["id"]] = Claim(value["id"], ids.checksum(line), None if is_forgotten else value)
     return tuple(last.values()), unreadable
 
 
 def read_end(path: str, max_bytes: int = MAX_BYTES) -> tuple[bytes, str] | None:
-    """Return the whole lines in a regular file's last `max_bytes`, and its stamp; else None."""
+    """Return whole lines of a file's last `max_bytes`, and its stamp; None if it is not regular."""
     if not stamp(path):
         return None
     handle = os.open(path, os.O_RDONLY | files.NO_LINK | files.NO_WAIT)

@@ -1,9 +1,9 @@
-"""Paths of a project's journal. Git gets this user's records only if the user shares them.
+"""Paths of a project's journal, decisions.jsonl. Only a user who shares adds records to git.
 
-The `.gitignore` beside the journal excludes everything or, if this user shares, everything except
-decisions.jsonl and two settings files of git. But git still tracks a journal that another user
-committed. A user who does not share then writes to a private journal in memory's home folder, and
-so does a user who shares while the shared journal has conflict markers.
+The `.gitignore` beside the journal excludes every file or, if this user shares, all files except
+decisions.jsonl, `.gitignore` and `.gitattributes`. But git still tracks a journal that another user
+committed. A user who does not share then writes to a private journal in memory's home folder; a
+user who shares does so while the shared journal has conflict markers.
 """
 
 import os
@@ -66,7 +66,7 @@ def may_write_journal(memory: Memory, project: Project) -> bool:
 
 
 def journal_file(memory: Memory) -> str:
-    """Return the journal to read: the shared one, or the one being written if sharing is off."""
+    """Return the journal to read: the shared file if this user shares, else `journal_folder`'s."""
     if memory.project is not None and is_on(memory):
         return shared_file(memory.project)
     return os.path.join(journal_folder(memory, "project"), journal.DECISIONS)
@@ -98,7 +98,7 @@ def is_in_home(memory: Memory, project: Project) -> bool:
 
 
 def is_hidden(project: Project) -> bool:
-    """Return True if `.gitignore` and git's index prove that git ignores the whole folder."""
+    """Return True if `.gitignore` hides the journal's folder and git does not track the journal."""
     setting = _setting(os.path.join(project.local, IGNORE))
     text = "*" if setting is None else setting  # a missing file will be created with `*`
     lines = [line.strip() for line in text.splitlines()]
@@ -121,7 +121,9 @@ def is_tracked(project: Project) -> bool:
 
 
 def show_to_git(project: Project) -> list[str]:
-    """Let git add and merge the journal; return what the user must do by hand. Raises OSError."""
+    """Write `.gitignore` and `.gitattributes` so that git adds and merges the journal. Return
+    sentences on those that the user must edit: links, and files changed by hand. Raises OSError.
+    """
     journal.prepare_folder(project.local)
     undone: list[str] = []
     ignore, attributes = (os.path.join(project.local, name) for name in (IGNORE, ATTRIBUTES))
@@ -140,7 +142,9 @@ def show_to_git(project: Project) -> list[str]:
 
 
 def hide(project: Project) -> list[str]:
-    """Hide the folder from git if its journal is untracked; return manual steps. Raises OSError."""
+    """Hide the journal's folder from git, unless git tracks the journal. Return sentences on what
+    the user must do by hand, such as `git rm --cached` for a tracked journal. Raises OSError.
+    """
     ignore, attributes = (os.path.join(project.local, name) for name in (IGNORE, ATTRIBUTES))
     if is_tracked(project):
         kept = f"git tracks {shared_file(project)}: it is kept, and others keep what they pulled"

@@ -1,6 +1,4 @@
-"""The decisions.jsonl that users of a repository share. This user's lines that wait in home are
-moved to it. Records of other users are imported from it; these imports can be counted and deleted.
-"""
+"""Publish records to the decisions.jsonl shared in a repository; import records of other users."""
 
 import json
 import os
@@ -24,9 +22,10 @@ MAX_AT_START = 50
 
 
 def publish(memory: Memory) -> int:
-    """Move lines stored in home to the shared journal, except during a merge; return their number.
-    Lines of isolated domains, which are not shared, stay in home. They are moved back there from a
-    journal that git does not track yet. A crash duplicates no line. Raises OSError, TimeoutError.
+    """Move lines that wait in home to the shared journal; return how many were added. Move none
+    while the journal may not be written, for example during a merge. Lines of isolated domains are
+    never shared: they stay in home and, if git does not track the journal yet, are moved back from
+    it to home. After a crash, no line is added twice. Raises OSError, TimeoutError.
     """
     project = memory.project
     if project is None or location.is_in_home(memory, project):
@@ -111,9 +110,9 @@ def take_back_words(memory: Memory) -> int:
 
 
 def import_new(memory: Memory, *, most: int = claims_read.MAX_RECORDS) -> int:
-    """If this user shares, import new and changed records of others from the journal; return their
-    number. One call imports at most `most` records, the newest; the next call continues. If the
-    journal is unchanged, the file is not read. Raises OSError, StoreUnavailable.
+    """Import other users' new and changed records from the journal; return how many (0 if this user
+    does not share). One call imports the newest `most` records, the next call older ones. A journal
+    that has not changed since a complete import is not read. Raises OSError, StoreUnavailable.
     """
     project = memory.project
     if project is None or not memory.settings.writes or not location.is_on(memory):
@@ -177,7 +176,7 @@ def _payload(
     if own:
         from memory_fabric.sharing.git import adoption  # imported late: rarely needed
 
-        if adoption.awaits_answer(memory):  # skip `own` until the user says whose lines they are
+        if adoption.awaits_answer(memory):  # skip lines under this user's name until confirmed
             claims = [claim for claim in claims if claim not in own]
     stated = [claim for claim in claims if claim.record][-claims_read.MAX_RECORDS :]
     news = [claim for claim in stated if before.get(claim.id) != claim.sum]
@@ -203,7 +202,7 @@ def _ours(memory: Memory, wanted: list[str]) -> set[str]:
 
 
 def _applied(memory: Memory, kind: str, payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Apply a change; return its result. A failed change is not queued: callers can repeat it."""
+    """Apply an operation; return its result. If it fails, do not queue it: callers can retry."""
     from memory_fabric.store import write  # imported late: rarely needed
 
     whole = dict(payload)
@@ -224,7 +223,7 @@ def _shared_form(memory: Memory, lines: Lines) -> Lines:
 
 
 def _bare(line: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a line without quotations, even released ones; a team rule keeps the user's."""
+    """Drop a line's quotations, even released ones, except the user's quotation in a team rule."""
     evidence = line.get("evidence") or {}
     kept = {name: part for name, part in evidence.items() if name != RELEASED}
     return journal.without_words({**line, "evidence": kept}) if evidence else dict(line)

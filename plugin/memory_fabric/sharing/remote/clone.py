@@ -81,7 +81,7 @@ def checked(url: str) -> str:
         text = "The address holds a password, which process lists and files would show."
         raise errors.BadAddress(text, remedy=f"Take it out. {_ANOTHER_WAY}")
     host, (before, _, after) = "", url.partition(":")
-    with suppress(ValueError):  # a bracket that is not closed
+    with suppress(ValueError):  # urlsplit refuses a host with an unclosed bracket
         host = urlsplit(url).hostname or ""
     is_remote_path = bool(before and after) and "/" not in before and "::" not in url
     is_url = scheme in SCHEMES and bool(host or (rest and scheme == "file"))
@@ -104,7 +104,6 @@ class Clone:
         self.folder = os.path.join(home, FOLDER, f"{name}.git")
         self.url, self.branch = url, f"refs/heads/{BRANCHES}{branch}"
         self._files: dict[str, dict[str, str]] = {"": {}}
-        # The user's environment without git variables that may select another repository.
         self._environ = _UNASKED | {
             name: value
             for name, value in environment().items()
@@ -151,9 +150,10 @@ class Clone:
         return found
 
     def commit(self, parent: str, changed: Mapping[str, bytes], kept: Mapping[str, str]) -> str:
-        """Commit changed files on top of `parent`; return the commit's id. Files with empty content
-        are deleted. Without `parent`, the commit begins a new history, which also contains the
-        unchanged files in `kept` (path to blob id); otherwise `kept` is ignored. Raises Damaged.
+        """Commit `changed` files (path to content) on top of `parent`; return the commit's id.
+        Empty content deletes a file, and all other files stay. If `parent` is '', the commit begins
+        a new history, with the changed files and the unchanged files in `kept` (path to blob id).
+        With a parent, `kept` is ignored. Raises Damaged.
         """
         parts = [b"commit " + NEXT.encode(), b"mark :1"]
         parts += [f"committer {BRANCHES[:-1]} <> {int(time.time())} +0000".encode(), b"data 0"]
@@ -166,7 +166,7 @@ class Clone:
                 parts += [f"D {path}".encode()]
         parts += [b"get-mark :1", b"done", b""]
         output = self._git("fast-import", "--quiet", "--force", "--done", stdin=b"\n".join(parts))
-        self.mark("", NEXT)  # the ref was temporary; the caller will set its own
+        self.mark("", NEXT)  # fast-import needed this ref; callers set another to keep the commit
         return output.decode().strip()
 
     def push(self, commit: str, expected: str) -> bool:
@@ -182,7 +182,7 @@ class Clone:
         raise self._failure("Cannot write", said)
 
     def mark(self, commit: str, *names: str) -> None:
-        """Set these refs to a commit, so that git keeps it; '' deletes the refs. Raises Damaged."""
+        """Point refs to `commit`, so that git keeps it; delete them if it is ''. Raises Damaged."""
         word = f"update {{}} {commit}" if commit else "delete {}"
         lines = [word.format(name) for name in names if self.marked(name) != commit]
         if lines:
@@ -264,7 +264,7 @@ class Clone:
             raise errors.TooSlow(text, remedy="The next synchronisation goes on.") from None
 
     def _failure(self, doing: str, said: str) -> errors.TeamError:
-        """Return the error that matches git's message `said`; a temporary error if none matches."""
+        """Return the error that matches git's output `said`; NoAnswer (temporary) if none does."""
         lines = (line.strip() for line in said.splitlines())
         reason = cut(one_line("; ".join(filter(None, lines))), MAX_REASON_CHARS)
         text = f"{doing} {self.url}: {reason or 'git says nothing'}"

@@ -1,4 +1,4 @@
-"""Creation of links from this machine's databases to logs in a git repository; opening of a log."""
+"""Link this machine's databases to logs in a git repository, and open the log of a link."""
 
 import os
 from collections.abc import Callable
@@ -25,7 +25,7 @@ NAME_CHARS = 16
 
 
 class Joined(NamedTuple):
-    """New links (the user's own first), the user's key, and True on the user's first machine."""
+    """Result of `join`: `made[0]` is the user's link; `is_first` is True on the first machine."""
 
     made: tuple[Tie, ...]
     key: keys.Key
@@ -41,9 +41,9 @@ def log_of(memory: Memory, tie: Tie, key: keys.Key) -> GitLog:
 
 
 def join(memory: Memory, url: str, space: str, words: Callable[[], str]) -> Joined:
-    """Link the user's database and, unless the project has a team's log, the project's to a git
-    repository. `space` is the project's name on all machines (default: its git remote or folder).
-    `words` asks for the 24 words of the key. Raises TeamError, BadInput, StoreUnavailable, OSError.
+    """Link the user's database to a git repository, and the project's too unless it uses a team's
+    log. `space` names the project on all machines (default: its git remote, else its folder).
+    `words` asks for the key's 24 words. Raises TeamError, BadInput, StoreUnavailable, OSError.
     """
     driver.reach(memory.settings, kind=driver.SYNC)
     home, url = memory.settings.home, checked(url)

@@ -42,7 +42,7 @@ Files = Mapping[str, bytes]
 
 
 class Lines(NamedTuple):
-    """A commit's operations, as {path: {id: operation}}, and the ids that they replace or erase."""
+    """A commit's operations by path and id, and the ids in `base` that they replace or erase."""
 
     ids: Mapping[str, Mapping[str, TeamOperation]]
     replaced: frozenset[str]
@@ -84,7 +84,7 @@ class GitLog:
         return ()  # no other members: all machines of a branch belong to one user
 
     def holds(self, position: Position) -> bool:
-        """Return False if the branch was reset and lost lines that this machine read or pushed."""
+        """Return True unless a reset of the branch lost lines that this machine read or pushed."""
         # A new clone lacks the commit that was read last; then `self.has` must search all lines.
         self._is_compared = bool(position.last) and self._clone.has(position.last)
         before = position.last if self._is_compared else ""
@@ -99,7 +99,7 @@ class GitLog:
         operations: Sequence[TeamOperation],
         refused: Callable[[str, str], object] | None = None,
     ) -> list[str]:
-        """Append operations to this machine's file for today; return the ids of those written."""
+        """Append operations to this machine's file for today; the rest is as in `wire.Log.push`."""
         lines: dict[str, bytes] = {}
         for operation in operations:
             try:
@@ -118,7 +118,9 @@ class GitLog:
         return list(lines)
 
     def pull(self, position: Position, limit: int) -> tuple[list[TeamOperation], Position]:
-        """Return operations in lines added since the commit at `position`, in any order."""
+        """Return at most `limit` operations from lines added since the commit at `position`, in no
+        fixed order, and the next position. It stays the same until all these lines were returned.
+        """
         ends = (position.last, self._tip)
         at_end = Position(EPOCH, 1, 0, self._tip)
         if self._reading is None or self._reading[0] != ends:
@@ -145,7 +147,9 @@ class GitLog:
         return operations, at_end
 
     def purge(self, keys: Collection[str]) -> int:
-        """Erase these keys' operations on all machines, and own replaced ones; clear history."""
+        """Erase operations under these keys, and own replaced ones; rewrite the branch's history.
+        Other machines erase theirs on demands written here. Return how many had these keys.
+        """
         wanted, now, number = set(keys) - {outbox.REPLACED}, ids.timestamp(), 0
 
         def changed(lines: Lines) -> dict[str, bytes]:
@@ -168,7 +172,7 @@ class GitLog:
         return number
 
     def compact(self) -> int:
-        """Merge this machine's old daily files; return how many operations were dropped."""
+        """Merge own old daily files; drop replaced and erased operations, and return how many."""
         before = time.strftime("%Y-%m-%d", time.gmtime(time.time() - OLD_AFTER_S))
         own = [path for path in self._clone.files(self._tip) if path.startswith(self._folder)]
         old = [path for path in own if _day(path) < before]
@@ -190,7 +194,7 @@ class GitLog:
         return dropped
 
     def _lost(self, before: str, after: str, folder: str = "") -> bool:
-        """Return True if a line of the commit `before` is gone, but was not replaced or erased."""
+        """Return True if commit `after` lost a line of `before` that was not replaced or erased."""
         gone: dict[str, TeamOperation] = {}
         for path, old, new in self._changes(before, after):
             removed = set(old).difference(new) if path.startswith(folder) else ()
@@ -210,7 +214,7 @@ class GitLog:
             yield path, contents[0] if path in old else (), contents[-1] if path in new else ()
 
     def _added(self, before: str, after: str) -> Iterator[TeamOperation]:
-        """Yield the operations in added lines; count the lines without a valid operation."""
+        """Yield operations of lines that only `after` has; count invalid lines in `_refused`."""
         for _, old, new in self._changes(before, after):
             known = set(old)
             for line in new:
@@ -249,7 +253,7 @@ class GitLog:
     def _without(
         self, lines: Lines, unwanted: Collection[str], *, all_of: Collection[str] = ()
     ) -> dict[str, bytes]:
-        """Remove unwanted operations from own files; return files changed or listed in `all_of`."""
+        """Return own files without `unwanted` ids: those that change, and those in `all_of`."""
         changed: dict[str, bytes] = {}
         for path, operations in lines.ids.items():
             if not path.startswith(self._folder):
@@ -272,7 +276,7 @@ class GitLog:
         return _added_to(changed, stem, lines)
 
     def _write(self, changed: Callable[[], Files], *, anew: bool = False) -> None:
-        """Commit and push changed files. With `anew`, the commit replaces the branch's history."""
+        """Commit and push the files that `changed` returns per attempt. `anew` replaces history."""
         for attempt in range(TRIES):
             files = changed()
             before = self._clone.files(self._tip)
@@ -321,7 +325,7 @@ def _day(path: str) -> str:
 
 
 def _added_to(files: Files, stem: str, lines: Content) -> dict[str, bytes]:
-    """Append lines to `<stem>.000.jsonl` or, once it is full, to `.001` etc.; return all files."""
+    """Return `files` with lines added to `<stem>.000.jsonl` or, if that is full, to `.001` etc."""
     added = {path: bytearray(content) for path, content in files.items()}
     number = 0
     for line in lines:

@@ -1,7 +1,8 @@
 """Heads: the operations on a key that no other operation has replaced, as rows of `team_heads`.
 
-A key has one *register* of heads for this user's machines (with operations proved by HMAC or
-encryption), one for each other member, and one for unproved operations under this user's name.
+The heads of a key are grouped in *registers*. One has the operations of this user's machines, which
+an HMAC or encryption proves to be the user's. Another has unproved operations under this user's
+name. Each other member has one register, too.
 """
 
 import json
@@ -21,18 +22,17 @@ PAST, UNSENT = "past", "unsent"
 THEIRS, UNREAD, REFUSED = "theirs", "unread", "refused"
 # Demands to erase a key: accepted by the server; received, and waiting for the user's answer.
 DEMANDED, ASKED = "demanded", "asked"
-# The payload of a waiting operation that the server lost, perhaps after other machines read it.
+# The `payload` of an operation to send again because the server lost it. Others may have read it.
 AGAIN = "again"
 # The name shown for a member whose own name contains no character that is safe to show.
 NAMELESS = "a member"
-# An SQL condition that matches any of several values, which are passed as one JSON list.
 ANY_OF = "IN (SELECT value FROM json_each(?))"
 
 
 class Head(NamedTuple):
-    """A row of `team_heads`. `value` is JSON, or '' for a withdrawn statement. `payload` is the
-    whole operation if it is UNREAD, the reason if it is REFUSED or UNSENT, AGAIN if it is WAITING
-    because the server lost it. `seen` is True once the operation was read from the log.
+    """A row of `team_heads`. `value` is JSON, or '' for a withdrawn statement. `payload` depends on
+    `state`: the whole operation (UNREAD), the reason (REFUSED, UNSENT), or AGAIN (WAITING, because
+    the server lost the operation). `seen` is True once the operation was read from the log.
     """
 
     op_id: str
@@ -75,7 +75,6 @@ class Head(NamedTuple):
         return (self.clock, self.op_id)
 
 
-# The fields that `Head` and `TeamOperation` have in common.
 SAME = [name for name in TeamOperation._fields if name in Head._fields and name != "value"]
 _COLUMNS, _MARKS = ", ".join(Head._fields), ", ".join("?" * len(Head._fields))
 _INSERT = f"INSERT OR REPLACE INTO team_heads ({_COLUMNS}) VALUES ({_MARKS})"
@@ -114,7 +113,7 @@ def current(heads: Iterable[Head]) -> Head | None:
 
 
 def of_operation(operation: TeamOperation, state: str, value: str, payload: str = "") -> Head:
-    """Return the `team_heads` row of an operation that was read from the log."""
+    """Return the row of an operation read from the log, with the `value` and `payload` to store."""
     same = {name: getattr(operation, name) for name in SAME}
     return Head(**same, value=value, state=state, payload=payload, seen=True)
 

@@ -51,11 +51,11 @@ def merge(
     owner: str = "",
     erase: Callable[[Sequence[Head]], object] | None = None,
 ) -> Merged:
-    """Merge operations in the order of the log and store the new `position`, in one transaction.
-    `verified` returns the decrypted operation if it is proved to be this user's own. `owner` is the
-    member who may demand that others' operations are erased. Before the merge, `erase` is called
-    with the heads to erase, to remove their traces (`sharing.team.exchange.erase`). Raises
-    StoreUnavailable, DeadlinePassed, any error of `erase`.
+    """Merge operations and store the new `position` (unless None), in one transaction. `verified`
+    decrypts an operation and returns it if it is proved to be this user's own, else None. `owner`
+    is the space owner who demands in these operations that others' statements are erased, or ''. If
+    given, `erase` is called before the merge with the heads to erase, to remove their traces
+    (`sharing.team.exchange.erase`). Raises StoreUnavailable, DeadlinePassed, any error of `erase`.
     """
     memory = memory.whole
     parts = [
@@ -99,7 +99,7 @@ def read_again(memory: Memory, database: Database, verified: Verified) -> Merged
 
 
 def _to_erase(database: Database, parts: Sequence[_Read], owner: str) -> list[Head]:
-    """Return stored statements that members demand to erase, or that this user purged elsewhere."""
+    """Return heads that the author or `owner` wants erased, or that this user purged elsewhere."""
     demands = [part.came for part in parts if part.came.kind == wire.PURGE]
     values = [part.own.value or {} for part in parts if part.own and part.own.kind == DISMISSAL]
     purged = [str(value.get("of")) for value in values if value.get("purged") is True]
@@ -111,7 +111,7 @@ def _to_erase(database: Database, parts: Sequence[_Read], owner: str) -> list[He
             continue  # the demand was already merged
         theirs = [head for head in register if head.is_theirs]
         erasable = [head for head in theirs if demand.author in (head.author, owner)]
-        # A graph row is kept if another member states it, too. Records are checked later.
+        # Keep graph rows that others also state. For records, `exchange.erase` compares the author.
         if demand.key.startswith(wire.key_of(wire.RECORD, "")) or len(erasable) == len(theirs):
             erased |= {head.op_id: head for head in erasable}
     return list(erased.values())
@@ -130,7 +130,7 @@ class _Batch:
         self.erased: dict[str, None] = {}
 
     def take(self, parts: Sequence[_Read]) -> None:
-        """Merge these operations, and update the records and the graph accordingly."""
+        """Merge operations into `team_heads`; update the records and graph rows that they state."""
         registers = heads.of_keys(self._c, [(part.own or part.came).key for part in parts])
         op_ids = json.dumps([part.came.op_id for part in parts])
         same = heads.where(self._c, f"op_id {heads.ANY_OF}", (op_ids,))
@@ -140,8 +140,8 @@ class _Batch:
             self._known.setdefault(head.key, {})[head.op_id] = head
         self._put: dict[str, Head] = {}
         self._gone: dict[str, None] = {}
-        # Keys that others changed; for some of them, a head of theirs that was replaced; keys that
-        # this user changed, each with this user's former head or None.
+        # `_theirs`: keys that others changed. `_was`: for some of them, a replaced head of another
+        # member. `_mine`: keys that this user changed, each with the user's former head or None.
         self._theirs: dict[str, None] = {}
         self._was: dict[str, Head] = {}
         self._mine: dict[str, Head | None] = {}
@@ -194,7 +194,7 @@ class _Batch:
         is_same_key = stored is not None and stored.key == part.came.key
         is_same_key |= part.came.kind in (wire.SEALED, wire.PURGE)
         if stored is not None and not (stored.author == part.came.author and is_same_key):
-            return  # ignore: since a server reset, its id belongs to another operation
+            return  # since a server reset, another operation has the stored one's id: ignore it
         if stored is not None and stored.state == heads.UNREAD:
             self._drop(stored)
         elif stored is not None:
@@ -247,7 +247,7 @@ class _Batch:
             self._mine.setdefault(head.key, before)
 
     def _value_of(self, operation: TeamOperation, read: Fields) -> str | None:
-        """Return the value to store; None if the value is invalid and the operation was refused."""
+        """Return the value as JSON, '' if withdrawn; refuse an invalid value, and return None."""
         if operation.value is None:
             return ""
         value = read(operation.kind, operation.key, dict(operation.value))
@@ -277,7 +277,7 @@ class _Batch:
         return True
 
     def _add(self, head: Head, register: Sequence[Head]) -> bool:
-        """Add a head that none replaced; drop those it replaces. Return True if any changed."""
+        """Add a head unless it was replaced; drop those it replaces. Return True on a change."""
         replaced = [sibling for sibling in register if sibling.op_id in head.base]
         for sibling in replaced:
             self._drop(sibling)
@@ -288,7 +288,7 @@ class _Batch:
         return bool(replaced) or not is_over
 
     def _come_back(self, stored: Head, operation: TeamOperation, *, proved: bool) -> None:
-        """Process an operation that is stored already: drop it if PAST, mark it as sent if own."""
+        """Drop `stored` if PAST, or mark it as sent if own, now that it was read from the log."""
         if stored.state == heads.PAST:
             self._drop(stored)
             for sibling in self._own_at(stored.key) if proved else ():
@@ -298,7 +298,7 @@ class _Batch:
             self._keep(stored._replace(state=heads.SENT, seen=True, payload=""))
 
     def _erase(self, operation: TeamOperation) -> None:
-        """Erase a key as its author or an owner demands; ask the user before own statements."""
+        """Erase statements as their author or an owner demands; ask the user about own ones."""
         stub = heads.of_operation(operation, heads.PAST, "")
         register = self._at(stub.key)
         self._keep(stub)
@@ -363,7 +363,7 @@ class _Batch:
 
 
 def _is_repeated(head: Head, operation: TeamOperation, value: str) -> bool:
-    """Return True if an operation has an unsent head's value and replaces at least the same ids."""
+    """Return True if `operation` has an unsent head's value and replaces at least the same ids."""
     is_unknown = head.state == heads.WAITING and head.payload != heads.AGAIN
     return is_unknown and head.value == value and set(head.base) <= set(operation.base)
 

@@ -22,9 +22,8 @@ BY = Provenance(OTHERS, trust=others_effects.TRUST)
 # The key in `meta` for the list of the space's owners, and an SQL condition that selects rules.
 OWNERS = "team owners"
 RULES = "state = 'theirs' AND kind = 'record' AND instr(value, '\"when\"') > 0"
-# The prefix of the keys of all records.
 _OF_RECORDS = wire.key_of(wire.RECORD, "")
-# Makes another member's entity this user's own if statements of this user refer to it.
+# SQL that makes a member's entity this user's own if the user's observations or relations need it.
 _OWNED = (
     "UPDATE entities SET said_by = '' WHERE name = ? AND said_by <> '' AND ("
     "EXISTS (SELECT 1 FROM observations AS o WHERE o.entity = entities.id AND o.source <> ?) "
@@ -41,8 +40,8 @@ _CLOSED = (
 def show(
     c: sqlite3.Connection, changed: Mapping[str, Sequence[Head]], was: Mapping[str, Head], name: str
 ) -> None:
-    """Store the current statements on the changed keys, and delete statements that no member makes
-    any more. `was` maps keys to their replaced heads; `name` is the project's name.
+    """Store what other members now state under the `changed` keys, and delete what no member states
+    any more. `changed` has all heads of a key, `was` a replaced one. `name` is the project's.
     """
     of_records = {key: changed[key] for key in changed if key.startswith(_OF_RECORDS)}
     is_any = bool(of_records) and _show_records(c, of_records, name)
@@ -62,7 +61,7 @@ def show(
 
 
 def silence(c: sqlite3.Connection) -> None:
-    """Remove the conditions of owners' rules, so that they no longer ask before tool calls."""
+    """Remove the tool-call conditions from owners' rules: these rules no longer ask the user."""
     asking = "source = ? AND instr(body, ?) > 0"
     for record, seen in records.find(c, asking, (OTHERS, f'"{FOR_TEAM}"'), -1):
         kept = {k: v for k, v in record.evidence.items() if k not in (WHEN, FOR_TEAM)}
@@ -132,8 +131,8 @@ def _is_rule(head: Head) -> bool:
 
 
 def _evidence(head: Head, owners: Collection[str], old: Record | None) -> Said:
-    """Return the evidence to store: the quotation; the condition, if an owner made the record a
-    rule; and this user's confirmation, if the record's text is the same as in `old`.
+    """Return a record's evidence: its quotation; a rule's condition, if its author is in `owners`;
+    and this user's confirmation in `old`, if `what` and `why` are unchanged.
     """
     said: Said = head.stated
     evidence = {models.QUOTATION: said["words"]} if said.get("words") else {}
@@ -145,7 +144,6 @@ def _evidence(head: Head, owners: Collection[str], old: Record | None) -> Said:
 
 
 def _closed_by(c: sqlite3.Connection, successors: Sequence[str]) -> list[tuple[Record, str]]:
-    """Return the records that these successors replace, each with its successor's id."""
     keys = [key for (key,) in c.execute(f"{_CLOSED} {ANY_OF}", (json.dumps(successors),))]
     stored = _stored(c, keys)
     closed = []
@@ -201,7 +199,6 @@ class _Graph:
             return
         if head.kind == wire.ENTITY:
             self._remove_orphan(value["name"])
-            # The entity now belongs to this user if statements of this user refer to it.
             self._c.execute(_OWNED, (value["name"], OTHERS))
         elif head.kind == wire.OBSERVATION:
             # If entities were merged, the name may be an alias of another entity.
@@ -219,7 +216,7 @@ class _Graph:
                 self._remove_unstated(value[end])
 
     def _is_stated_itself(self, head: Head, value: Said) -> bool:
-        """Return True if redaction or cutting made this head's row equal to another head's row."""
+        """Return True if redaction or truncation gave `value` the key of another stated row."""
         exact = wire.key_in(head.kind, value)
         return exact != head.key and self._is_stated(exact)
 

@@ -26,7 +26,7 @@ _FORGOTTEN = (
 BATCH = 200
 # Maximum number of replaced ids in `base`. A machine with only older operations sees a conflict.
 MAX_BASE = 100
-# The key of a demand to erase only replaced operations.
+# A key without operations: a demand with it erases only operations that this user has replaced.
 REPLACED = "p:replaced"
 # The size of a payload without its value and without the ids in its base.
 _FRAME_BYTES = 1024
@@ -76,7 +76,7 @@ def settle_within(
             batch.state(row, key, value, register)
     batch.store()
     c.executemany("DELETE FROM team_due WHERE kind = ? AND key = ?", due)
-    if unstated:  # other members may still make the statement: show theirs
+    if unstated:  # this user no longer states these, but other members do: show theirs
         project = memory.project.name if memory.project else ""
         others.show(c, unstated, {}, project)
     return len(batch.made), len(due)
@@ -107,9 +107,9 @@ def settle_dismissals(database: Database) -> None:
 
 
 def waiting(database: Database, limit: int) -> list[TeamOperation]:
-    """Return the oldest operations that the server has not acknowledged: either only demands to
-    erase a key (kind `purge`), which are for the log's `purge`, or only other operations. Such
-    separate batches keep the order, so that no demand erases later operations.
+    """Return at most `limit` of the oldest operations that the server has not acknowledged: either
+    only demands to erase a key (kind `purge`), which are for the log's `purge`, or only other
+    operations. Such separate batches keep the order, so that no demand erases later operations.
     """
     rows = heads.where(database.connection, "state = 'waiting' ORDER BY clock LIMIT ?", (limit,))
     alike = itertools.takewhile(lambda head: (head.kind == PURGE) == (rows[0].kind == PURGE), rows)
@@ -135,11 +135,11 @@ def refuse(database: Database, op_id: str, reason: str) -> None:
 
 
 def demand_purge(c: sqlite3.Connection, keys: Iterable[str], *, here: bool = True) -> int:
-    """Demand that the server erases this user's operations under these keys, and all operations
-    that this user has replaced; then withdraw the statements. Return the number of keys. The demand
-    comes first, because other members erase their copies only on demand. A row that still exists,
-    for example if only some words were purged, is sent again. With `here`, the user's other
-    machines purge the keys, too.
+    """Queue demands to erase this user's operations under these keys, and all operations that this
+    user has replaced. Then queue the withdrawal of the statements: it comes second, because other
+    members erase their copies only on a demand. A row that still exists, for example because only
+    some words were purged, is sent again. With `here`, the user's other machines purge the keys,
+    too. Return how many of the keys had operations of this user.
     """
     tie = space.tie_of(c)
     if tie is None:
@@ -150,7 +150,7 @@ def demand_purge(c: sqlite3.Connection, keys: Iterable[str], *, here: bool = Tru
         if mine:
             number += 1
             if here and space.value(c, space.PROVED):
-                # Without an earlier dismissal, other machines would ask the user about the demand.
+                # Sent first, so that own machines purge the key without asking about the demand.
                 batch.dismiss(key, {"key": 0, "created_at": ids.timestamp(), "purged": True})
             batch.demand(key)
             batch.state(mine[0].kind, key, "", register)
@@ -160,7 +160,7 @@ def demand_purge(c: sqlite3.Connection, keys: Iterable[str], *, here: bool = Tru
 
 
 def erase_replaced(memory: Memory, database: Database, *, look_again: bool = False) -> None:
-    """Make the log erase what the user replaced; `look_again` first checks all rows for changes."""
+    """Queue a demand to erase all that the user replaced; `look_again` first rechecks all rows."""
     if look_again:
         with database.transaction() as c:
             space.mark_all(c)
@@ -178,17 +178,17 @@ class _Batch:
         self.made: list[heads.Head] = []
 
     def demand(self, key: str) -> None:
-        """Create a demand that the server erases the operations under a key."""
+        """Add a demand that the log erase the operations under a key."""
         self.made.append(self._head(PURGE, key))
 
     def dismiss(self, key: str, value: Mapping[str, object]) -> None:
-        """Create an operation that makes the user's other machines forget or purge this key."""
+        """Make the user's other machines forget `key`'s statements, or purge if `value` says so."""
         name = wire.key_of(wire.DISMISSAL, key)
         register = heads.where(self._c, "key = ?", (name,))
         self.state(wire.DISMISSAL, name, heads.text_of({"of": key, **value}), register)
 
     def state(self, kind: str, key: str, value: str, register: Sequence[heads.Head]) -> None:
-        """Create an operation with this value that replaces this user's present ones on the key."""
+        """Add an operation that replaces this user's operations in `register` (heads of `key`)."""
         base: dict[str, None] = {}
         for head in register:
             unproved = head.state == heads.THEIRS and head.author == self._tie.member
@@ -224,8 +224,8 @@ class _Batch:
 
 
 def _due(c: sqlite3.Connection, limit: int) -> list[tuple[str, str]]:
-    """Return changed rows as (kind, key). Entities come before observations and relations of them,
-    and successors before the records that they replace.
+    """Return at most `limit` changed rows (all if negative) as (kind, key). Entities come before
+    their observations and relations, successors before the records that they replace.
     """
     due: list[tuple[str, str]] = []
     # There is one query per kind, in the order of the primary key, so that nothing is sorted.
@@ -238,8 +238,8 @@ def _due(c: sqlite3.Connection, limit: int) -> list[tuple[str, str]]:
 
 
 def _follow_isolation(memory: Memory, c: sqlite3.Connection) -> None:
-    """If the set of isolated (unshared) domains has changed, recheck all rows. In these domains,
-    remove others' statements; withdraw this user's statements and erase them on the server.
+    """If the isolated (unshared) domains changed, let `settle` recheck all rows. In the domains now
+    isolated, remove others' statements; withdraw this user's, and demand their erasure in the log.
     """
     isolated = memory.settings.domains.isolated
     now, before = json.dumps(sorted(isolated)), space.value(c, space.ISOLATED)
@@ -253,7 +253,7 @@ def _follow_isolation(memory: Memory, c: sqlite3.Connection) -> None:
 
 
 def say_again(database: Database) -> None:
-    """Make `settle` send all rows again, now with the HMAC that the user's machines require."""
+    """Make `settle` send all rows again: the sent ones lack the HMAC that own machines require."""
     # Set the stored sent values to {}: no row has this value, so all rows will be sent again.
     query = "UPDATE team_heads SET value = '{}' WHERE state = ? AND kind <> ? AND value <> ''"
     with database.transaction() as c:

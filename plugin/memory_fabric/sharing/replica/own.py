@@ -1,5 +1,5 @@
-"""This user's own rows, converted to values that may be sent, redacted and without absolute paths;
-and operations of the user's other machines, applied as if made here. For keys, see `wire.key_of`.
+"""Convert this user's rows to values that may be sent: redacted, and without absolute paths. Apply
+operations of the user's other machines as if they were made here. For keys, see `wire.key_of`.
 """
 
 import json
@@ -47,7 +47,6 @@ _ROWS: dict[str, tuple[Callable[..., Iterable[Value]], str]] = {
     wire.RELATION: (rows.relations, "s.name = ? AND r.type = ? AND t.name = ? AND r.record = '' "
                     "AND r.said_by = ''"),
 }  # fmt: skip
-# Finds other entities that have this name as an alias.
 _HOLDERS = (
     "SELECT e.name FROM aliases AS a JOIN entities AS e ON e.id = a.entity "
     "WHERE a.key = ? AND e.name <> ?"
@@ -65,7 +64,7 @@ class Outgoing:
         self._words = words
 
     def of(self, c: sqlite3.Connection, kind: str, key: str) -> tuple[str, Value | None]:
-        """Return a changed row's key in the log, and the value to send (None withdraws the row)."""
+        """Return a row's key in the log and its value; None withdraws a deleted or private row."""
         if kind == wire.RECORD:
             value = None
             for record, _ in records.find(c, "id = ?", (key,)):
@@ -150,7 +149,7 @@ def tombstone_of(key: str) -> str:
 
 
 def show(c: sqlite3.Connection, before: heads.Head | None, now: heads.Head | None) -> None:
-    """Update this user's row to its current head, `now`, by an operation that is logged."""
+    """Change this user's row, by logged operations, from head `before` to `now` (None: no head)."""
     was, value = (head.stated if head is not None else None for head in (before, now))
     head = now or before
     if value == was or head is None:
@@ -208,7 +207,6 @@ class _Stated:
             self._apply("tombstones", {"add": [], "remove": buried})
         seen_in = stored[0][1] if stored else []
         self._apply("put_record", {"record": records.as_object(record), "seen_in": seen_in})
-        # Supersede or restore the record as the received value says.
         link = "SELECT superseded_by, valid_to FROM records WHERE id = ?"
         row = self.c.execute(link, (id_,)).fetchone()
         if row is not None and tuple(row) != (record.superseded_by, record.valid_to):
@@ -217,7 +215,7 @@ class _Stated:
             self._apply("supersede", {"links": [now]})
 
     def dismiss(self) -> None:
-        """Forget other members' statements under a key, and refuse equal statements in future."""
+        """Forget others' statements under the key in `value`, and refuse equal ones in future."""
         key = self.value["of"]
         for head in heads.where(self.c, "key = ?", (key,)):
             said = head.stated or {}
@@ -252,7 +250,7 @@ class _Stated:
             self._change_aliases("alias", name, {alias})
 
     def _rank(self, name: str) -> tuple[str, str]:
-        """Return the sort key of this user's last statement about the entity."""
+        """Return the order of this user's last statement on the entity; later ones rank higher."""
         register = heads.where(self.c, "key = ?", (wire.key_of(wire.ENTITY, name),))
         return max((head.order for head in register if head.is_own), default=("", ""))
 
@@ -282,7 +280,7 @@ class _Stated:
         """Withdraw the statement of this kind, as if the user had withdrawn it here."""
         value = self.value
         if kind == wire.RECORD:
-            if value["is_kept"]:  # moved or made local, not forgotten: still accept equal texts
+            if value["is_kept"]:  # the record was moved or made local: equal texts stay allowed
                 self._apply("tombstones", {"add": [[value["id"], 0, self._by.at]], "remove": []})
             self._apply("forget", {"ids": [value["id"]]})
         elif kind == wire.ENTITY:
@@ -314,7 +312,7 @@ class _Stated:
             self._apply("remove_orphans", {"entityNames": [name]})
 
     def _apply(self, kind: str, payload: Value) -> None:
-        """Apply and log an operation; change nothing if the operation does not match the rows."""
+        """Apply and log an operation; if it cannot be applied to the rows here, change nothing."""
         operation = Operation(ids.new_id(), kind, write.cleaned(payload), self._by)
         self.c.execute("SAVEPOINT said")
         try:
@@ -325,7 +323,6 @@ class _Stated:
             self.c.execute("RELEASE said")
 
 
-# For each kind of statement, the method that applies its value.
 _SAYING: dict[str, Callable[[_Stated], None]] = {
     wire.RECORD: _Stated.say_record, wire.ENTITY: _Stated.say_entity,
     wire.OBSERVATION: _Stated.say_observation, wire.RELATION: _Stated.say_relation,

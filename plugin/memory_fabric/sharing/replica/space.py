@@ -14,7 +14,8 @@ from memory_fabric.store.schema import TEAM_SPACE
 
 MEMBER, ORIGIN, CLOCK = "team member", "team origin", "team clock"
 POSITION, ISOLATED = "team position", "team isolated"
-# Key in `meta`. Values: "1" (own operations have proofs), PRIVATE (only the user reads them), "".
+# How own operations are protected (in `meta`): "1" if an HMAC proves them, PRIVATE if only this
+# user's machines can read them, "" if neither.
 PROVED, PRIVATE = "team proved", "private"
 _MARKS = (TEAM_SPACE, MEMBER, ORIGIN, CLOCK, POSITION, ISOLATED, PROVED, others.OWNERS)
 # Selects the keys on which the user's machines disagree; each key has several heads.
@@ -73,7 +74,7 @@ class Asked(NamedTuple):
 
 
 class Conflict(NamedTuple):
-    """A key on which the user's machines disagree, with their texts ('' for a withdrawn one)."""
+    """A key for which the user's machines state different texts ('' for a withdrawn statement)."""
 
     key: str
     shown: str
@@ -82,9 +83,9 @@ class Conflict(NamedTuple):
 
 
 def begin(database: Database, space: str, member: str, origin: str = "") -> bool:
-    """Link a database to a space; return False if it was linked already. All rows that may be sent
-    become due. Callers read the log before they send, because it may contain operations that this
-    user sent from a lost database. `origin` identifies this machine, even after such a loss.
+    """Link a database to a space, and mark all rows that may be sent as due; return False if it was
+    linked already. Callers read the log before they send: it may contain operations that this user
+    sent from a database that was lost. `origin` is this machine's id, which outlives the database.
     """
     before = tie_of(database.connection)
     is_same = before is not None and (before.space, before.member) == (space, member)
@@ -126,7 +127,7 @@ def position(database: Database) -> wire.Position:
 
 
 def forget_position(database: Database, epoch: int) -> None:
-    """Make the next exchange read and send everything again, after a reset or move of the log."""
+    """After the log was reset or moved (to `epoch`), mark everything to be read and sent again."""
     with database.transaction() as c:
         note(c, POSITION, json.dumps(wire.Position(epoch)))
         c.execute("DELETE FROM team_heads WHERE state = ? AND kind <> ?", (heads.PAST, wire.PURGE))
@@ -136,7 +137,7 @@ def forget_position(database: Database, epoch: int) -> None:
             "ELSE '' END WHERE state IN (?, ?, ?, ?)",
             (heads.WAITING, heads.SENT, heads.MINE, heads.AGAIN, *states),
         )
-        # A resent demand also erases newer statements, so send these statements with new ids.
+        # A resent demand erases all statements under its key, so send the newer ones under new ids.
         stated = heads.where(
             c,
             "state IN ('waiting', 'mine') AND kind <> 'purge' AND value <> '' AND key IN "
@@ -215,7 +216,7 @@ def mark_all(c: sqlite3.Connection) -> None:
 
 
 def set_owners(database: Database, names: Iterable[str], project: str) -> None:
-    """Store the names of the space's owners, whose rules for all members apply here."""
+    """Store the names of the space's owners, and apply the rules that they made for all members."""
     owners = json.dumps(sorted(names))
     if value(database.connection, others.OWNERS) == owners:
         return

@@ -41,11 +41,11 @@ def problem(operation: wire.TeamOperation) -> str:
 
 
 def fields(kind: str, key: str, value: Mapping[str, Any]) -> Fields | None:
-    """Return another member's statement in its stored form; None if it does not match its key."""
+    """Return another member's statement, redacted; None if it is invalid or its key is wrong."""
     stated = _READERS[kind](value)
     if stated is None or wire.key_in(kind, value) != key:
         return None
-    # Search all texts at once: few statements contain a possible secret or code block.
+    # Redact each field only if the joined texts may contain a secret or code block: few do.
     free = {name: part for name, part in stated.items() if name not in _CHECKED}
     text = "\n".join(_texts(free.values()))
     if may_hold_secret(text) or encodable(unfenced(text)) != text:
@@ -86,7 +86,7 @@ def _entity(value: Mapping[str, Any]) -> Fields | None:
 
 
 def _row(value: Mapping[str, Any], **named: Any) -> Fields | None:
-    """Return `named` with `value`'s time and domain; None if a field except aliases is empty."""
+    """Return `named` plus `value`'s time and domain, or None if an entry but `aliases` is empty."""
     if not all(part for name, part in named.items() if name != "aliases"):
         return None
     domain = claims_read.name_in(value.get("domain")) or "general"

@@ -34,7 +34,7 @@ NAMED_BY = {
 MAX_PAYLOAD_BYTES = 256 << 10
 # Limit of nesting. This package writes seven levels; hundreds would exceed the recursion limit.
 MAX_DEPTH = 50
-# This id in a withdrawal's `base` means: the record was moved or made local, but not forgotten.
+# Added to a withdrawal's `base` if the record was not forgotten, but moved or made `local`.
 KEPT = "00000000-0000-0000-0000-000000000000"
 # The lengths, in characters, of the three fields of a clock reading.
 TIME_DIGITS, COUNTER_DIGITS, ORIGIN_CHARS = 13, 4, 8
@@ -47,8 +47,7 @@ class TeamOperation(NamedTuple):
     """One operation in a shared log. `origin` is the id of a machine; `author` is the member's
     name, '' until the server sets it. `value` is None if the author withdraws the statement.
     `clock` sorts concurrent operations; times are ISO 8601 UTC. `proof` shows the user's machines
-    that the operation is the user's own; `sealed` is the encrypted value if only these machines may
-    read it.
+    that the operation is the user's own; `sealed` is the value, encrypted for these machines only.
     """
 
     op_id: str
@@ -77,7 +76,7 @@ class Position(NamedTuple):
 
 
 def key_of(kind: str, *names: Any) -> str:
-    """Compute a row's key in the log from its fields in NAMED_BY; '' if any field is no string."""
+    """Return a row's key in the log from its fields in NAMED_BY; '' unless all are strings."""
     if not _are_texts(names):
         return ""
     if kind == RECORD:
@@ -87,7 +86,7 @@ def key_of(kind: str, *names: Any) -> str:
 
 
 def key_in(kind: str, value: Mapping[str, Any]) -> str:
-    """Return the log's key for a value of this kind, computed by `key_of` from its fields."""
+    """Return a value's key in the log, computed by `key_of` from its fields in NAMED_BY."""
     return key_of(kind, *(value[name] for name in NAMED_BY[kind]))
 
 
@@ -132,7 +131,7 @@ def encode(operation: TeamOperation) -> str:
 def decode(
     op_id: str, origin: str, author: str, kind: str, payload_json: str, made_at: str
 ) -> TeamOperation | None:
-    """Parse a row of the log; None if invalid. A newer version's whole payload is its `value`."""
+    """Parse a log row; None if invalid. For a newer version, `value` is the whole payload."""
     try:
         payload = json.loads(payload_json)
     except (ValueError, RecursionError):
@@ -183,7 +182,7 @@ class Holder(NamedTuple):
 
 
 class SpaceState(NamedTuple):
-    """A space: the caller's name and `role` ("owner" or "member"); how many have either role."""
+    """A space's state: the caller's name and role ("owner" or "member"), and count of members."""
 
     epoch: int
     member: str
@@ -215,7 +214,7 @@ class Log(Protocol):
         """Return the current and former members of the space."""
 
     def holds(self, position: Position) -> bool:
-        """Return False if the log was reset and lost operations up to this position."""
+        """Return False if the log, after a reset, no longer has the operations up to `position`."""
 
     def has(self, op_ids: Collection[str]) -> set[str]:
         """Return which of these ids the log contains, including ids of replaced operations."""

@@ -28,9 +28,8 @@ _VARIABLES = {"host": "PGHOST", "hostaddr": "PGHOSTADDR", "sslmode": "PGSSLMODE"
 
 
 def connect(dsn: str, *, insecure: bool = False, application: str = "memory-fabric") -> Connection:
-    """Connect to the server as libpq does. Raises TeamError with a remedy. Each statement is
-    committed at once and none is prepared, because a connection pooler (PgBouncer) may be in
-    between.
+    """Connect to the server as libpq does. Commit each statement at once and prepare none, because
+    a connection pooler (PgBouncer) may be in between. Raises TeamError with a remedy.
     """
     conninfo = checked(dsn, insecure=insecure)
     with translated(f"Cannot connect to {shown(dsn)}"):
@@ -57,8 +56,8 @@ def expect_version(version: int) -> None:
 
 
 def checked(dsn: str, *, insecure: bool = False) -> str:
-    """Return the connection string to use. Connections to other hosts must be encrypted, unless
-    `insecure`: `sslmode` is added if no setting contains it. Raises BadAddress.
+    """Return the address to connect to. Unless `insecure`, other hosts are reached encrypted:
+    `sslmode=require` is added if unset. Raises BadAddress for weaker modes and for a password.
     """
     if _parsed(dsn).get("password"):
         raise BadAddress(

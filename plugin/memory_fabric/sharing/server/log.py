@@ -18,7 +18,7 @@ LONG_LIMIT_S = 600
 # The maximum number of rows and of bytes in one statement (PUSH) and in one reply (PULL).
 PUSH_BATCH, PUSH_BYTES = 500, 4 << 20
 PULL_LIMIT, PULL_BYTES = 5000, 16 << 20
-# Attempts to send a batch, because some PostgreSQL-compatible engines often fail to serialise.
+# Maximum attempts per batch; some PostgreSQL-compatible engines often roll back a transaction.
 ATTEMPTS = 3
 # The minimum number of days for which the server keeps replaced operations.
 COMPACT_AFTER_DAYS = 30
@@ -31,7 +31,7 @@ PUSH = """
     SELECT memory_fabric.append(
         %s, %s::uuid[], %s::text[], %s::text[], %s::text[], %s::timestamptz[])::text
 """
-# Switches `synchronous_commit` on if it is off: acknowledged operations must survive a crash.
+# Turns `synchronous_commit` on for the transaction: acknowledged operations must survive a crash.
 DURABLE = """
     SELECT set_config('synchronous_commit', 'on', true)
     WHERE current_setting('synchronous_commit') = 'off'
@@ -76,7 +76,7 @@ STATE = """
     pg_control_system() c
     WHERE s.space = %s
 """
-# Selects the transaction that blocks writers. Every role sees its id: `xmax` of the space's row.
+# Finds the transaction that blocks writers: `xmax` of the space's row, which every role can read.
 HOLDER = """
     SELECT l.pid, coalesce(a.usename, p.owner, ''), coalesce(a.application_name, p.gid, ''),
         extract(epoch FROM clock_timestamp() - coalesce(a.xact_start, p.prepared))::float
@@ -146,11 +146,11 @@ class SharedLog:
     def pull(
         self, position: Position, limit: int = PULL_LIMIT, max_bytes: int = PULL_BYTES
     ) -> tuple[list[TeamOperation], Position]:
-        """Return the operations after a position, oldest first, and the position of the last row
-        read. Replaced and erased operations are left out, so reading from the beginning yields a
-        snapshot. A position in another epoch is treated as the beginning. The result has at most
-        `limit` rows, and ends once their payloads reach `max_bytes`. Invalid rows are skipped, so
-        the list may be empty before the log's end. Only at the end does the position stay the same.
+        """Return operations after `position`, oldest first, and the position of the last row read.
+        A position in another epoch counts as the beginning. Replaced and erased rows are never
+        read, so reading from the beginning yields a snapshot. Read at most `limit` rows, and none
+        after `max_bytes` of payloads. Invalid rows are dropped, so the list may be empty before the
+        end. Once the end of the log is reached, the returned position equals `position`.
         """
         with self._asking("Cannot read the shared log"):
             epoch, place = self._place(position)
@@ -171,7 +171,7 @@ class SharedLog:
     def holds(self, position: Position) -> bool:
         if not position.last:
             return True
-        # If a restored server got the operation again, `tx` differs, and `_place` does not find it.
+        # After a restore, an operation that is sent again gets a new `tx`: `_place` then returns 0.
         with self._asking("Cannot read the shared log"):
             return self._place(position)[1] > 0
 
@@ -188,7 +188,7 @@ class SharedLog:
         return self._call(statement, older_than_days)
 
     def _place(self, position: Position) -> tuple[int, int]:
-        """Return the log's epoch and a position's sequence number (0 if its row is missing)."""
+        """Return the log's epoch, and the sequence number of `position` (0 if its row is gone)."""
         row = self.connection.execute(PLACE, (position.last, position.tx, self.space)).fetchone()
         if row is None:
             raise _not_a_member(self.connection, self.space)
@@ -200,7 +200,7 @@ class SharedLog:
         return int(row[0]) if row else 0
 
     def _push_batch(self, rows: Sequence[Row], refuse: Callable[[str, str], object]) -> list[str]:
-        """Append a batch of operations. After an error, halve it to find the invalid operation."""
+        """Append rows; return their ids. On an error, halve the batch to `refuse` bad rows only."""
         try:
             op_ids = self._append(rows)
         except (psycopg.DataError, psycopg.IntegrityError, *TOO_MUCH) as error:
@@ -236,7 +236,7 @@ class SharedLog:
 
     @contextmanager
     def _translated(self, doing: str) -> Iterator[None]:
-        """Translate the driver's errors; report a missing privilege as NotAMember."""
+        """Re-raise driver errors as TeamError, but a missing privilege as NotAMember."""
         with translate.translated(doing):
             try:
                 yield

@@ -14,8 +14,8 @@ from memory_fabric.sharing.server import connect, log, translate
 from memory_fabric.sharing.server.connect import Connection
 from memory_fabric.sharing.team.errors import BadAddress, NotAllowed
 
-# The schema step that numbers operations by space. If an existing log lacks it, step 1 is run again
-# before it: step 1 renames the old table of operations, and this step copies the operations.
+# Schema step 20 numbers each space's operations. Before it is applied to an existing log, step 1 is
+# run again: step 1 renames the old table of operations, from which step 20 copies them.
 ORDERED = 20
 MAX_SPACE_CHARS = 200
 # PostgreSQL would truncate a longer role name.
@@ -24,8 +24,8 @@ PASSWORD_BYTES = 24
 
 
 def init(connection: Connection, space: str) -> SpaceState:
-    """Create or migrate the schema and a space; return the state of the space. If the database was
-    restored into another cluster, start a new epoch. Raises TeamError; BadInput for a bad name.
+    """Create or migrate the schema, and create the space if missing; return its state. Start a new
+    epoch if the database was moved to another cluster. Raises TeamError; BadInput for a bad name.
     """
     if not 0 < len(space) <= MAX_SPACE_CHARS or "\0" in space:
         text = f"{space!r} cannot be the name of a space."
@@ -100,7 +100,7 @@ def _migrate(connection: Connection) -> None:
         if not may:
             text = f"The shared log belongs to the role {owner}."
             raise NotAllowed(text, remedy=f"Run `memory-fabric team init` as {owner}.")
-        # Act as the schema's owner, who will own new objects. Lock out parallel migrations.
+        # Switch to the schema owner's role, which will own new objects; lock out other migrations.
         connection.execute("SELECT set_config('role', %s, true)", (owner,))
         connection.execute("SELECT 1 FROM memory_fabric.schema_version FOR UPDATE")
         applied = connect.applied_steps(connection)
@@ -126,7 +126,7 @@ def _migrate(connection: Connection) -> None:
 
 @contextmanager
 def _changing(space: str, member: str, what: str) -> Iterator[None]:
-    """Translate errors of the database, such as the refusal to remove a space's last owner."""
+    """Re-raise database errors as TeamError, the refusal to remove the last owner as BadInput."""
     with translate.translated(f"Cannot {what} {member}"):
         try:
             yield

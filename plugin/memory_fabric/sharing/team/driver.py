@@ -1,8 +1,8 @@
 """The packages of the extras `team` and `sync`: their installation and import.
 
-They can be installed with pip. Otherwise, `memory-fabric team join` or `sync git` installs them
-beside the plugin's environment; `team` has all packages of `sync`, so its folder serves both. If
-pip installed them, a link to a space records their folder; a detached process could not find it.
+They are installed with pip, or else by `memory-fabric team join` or `sync git` in a folder beside
+the plugin's environment. The folder of `team` also serves `sync`, whose packages it contains. A
+link to a space stores the folder that pip used, because a detached process could not find it.
 """
 
 import os
@@ -58,6 +58,6 @@ def folder_in_use(settings: Settings, kind: str = TEAM) -> str:
 
 
 def _folders(settings: Settings, kind: str) -> list[str]:
-    """Return this extra's folder, and that of `team`, which also has the packages of `sync`."""
+    """Return the extra's folder; for `sync`, also that of `team`, which has its packages, too."""
     kinds = dict.fromkeys((kind, TEAM))
     return [extras.folder_of(one, settings.data_dir, settings.plugin_root) for one in kinds]

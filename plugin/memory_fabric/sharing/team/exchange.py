@@ -24,14 +24,14 @@ from memory_fabric.store.database import Database
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.schema import IS_ORPHAN
 
-# Operations merged per transaction (which blocks hooks): usually, and when a log is first read.
+# The usual number of operations per transaction (which blocks hooks), and that of the first read.
 PULL_AT_ONCE, PULL_AT_FIRST = 500, 2000
 # The prefix of a purge's description if the purge was demanded in the log, not by the user here.
 ERASED = "erased in the log: "
 
 
 def tied_database(memory: Memory, tie: Tie) -> Database:
-    """Open the linked database and save the link in it. Raises StoreUnavailable, OSError."""
+    """Open or create a link's database; store the link in it. Raises StoreUnavailable, OSError."""
     database = memory.database(tie.kind, create=True)
     assert database is not None
     space.begin(database, tie.space, tie.member, ties.origin(memory.settings.home))
@@ -54,7 +54,7 @@ class Exchange:
     def run(self, progress: Progress | None = None) -> Outcome:
         """Send and read all operations once. Raises TeamError, StoreUnavailable, DeadlinePassed."""
         home = self._memory.settings.home
-        # Complete an erasure that a killed exchange began, but not a purge that the user began.
+        # If a killed exchange left an erasure unfinished, resume it; leave a user's purge alone.
         if os.path.exists(os.path.join(home, PURGING)):
             from memory_fabric.store.forget import purge  # imported late: rarely needed, and slow
 
@@ -69,8 +69,8 @@ class Exchange:
         return first.plus(self.round(progress))._replace(again=reason)
 
     def round(self, progress: Progress | None = None, *, only_due: bool = False) -> Outcome:
-        """Send waiting operations and read new ones, without checking the state of the space. With
-        `only_due`, the database is not written if no row has changed and nothing new is read.
+        """Send waiting operations and read new ones; unlike `run`, skip the check of the space's
+        state. With `only_due`, do not write the database if no row changed and nothing new is read.
         """
         if only_due:
             self._follow_database()
@@ -84,8 +84,8 @@ class Exchange:
         return sent.plus(self._pull(progress))
 
     def look(self) -> str:
-        """Check the connection's member name and the space's state. If the log was moved or reset,
-        make the exchange send and read everything again; return the reason, or '' otherwise.
+        """Raise TeamError if the server knows this connection as another member. If the log was
+        moved or reset, make the exchange send and read everything again, and return why; else ''.
         """
         self._follow_database()
         self.server = self._log.state()
@@ -113,9 +113,9 @@ class Exchange:
         return reason
 
     def tend(self, now_s: float, since_s: float) -> None:
-        """Save the time of this check, `now_s`, and the names of two groups: removed members, and
-        members who have not read since `since_s`. If this user is an owner, also compact the log;
-        that comes last, because it may fail. Raises TeamError.
+        """Save in the link's state: the time `now_s`, the names of removed members, and the names
+        of members who have not read the log since `since_s`. If this user is an owner, also compact
+        the log; that comes last, because it may fail. Raises TeamError.
         """
         members = [member for member in self._log.members() if member.name != self._tie.member]
         removed = [member.name for member in members if member.removed_at is not None]
@@ -204,7 +204,7 @@ class Exchange:
         return self._key.prove(operation, self._tie.space) if self._tie.me else operation
 
     def _incoming(self, operations: Sequence[TeamOperation]) -> list[TeamOperation]:
-        """Drop announcements of machines; in demands to erase, replace the keys by local keys."""
+        """Drop machines' announcements; replace HMACs of keys in demands to erase by local keys."""
         memories = [o for o in operations if not o.key.startswith(keys.MACHINE)]
         if not self._tie.is_sealed or not any(o.kind == PURGE for o in memories):
             return memories
@@ -215,7 +215,7 @@ class Exchange:
         ]
 
     def _key_there(self, key: str) -> str:
-        """Return a local key's form in the log, which is an HMAC if operations are encrypted."""
+        """Return a key as it is in the log: an HMAC if operations are encrypted, else unchanged."""
         return self._key.sealed_key(key) if self._tie.is_sealed and self._key is not None else key
 
     def _verified(self, operation: TeamOperation) -> TeamOperation | None:
@@ -223,10 +223,10 @@ class Exchange:
 
 
 def erase(memory: Memory, kind: str, stated: Sequence[heads.Head]) -> int:
-    """Purge the local copies of statements that were erased in the log, or that this user purged on
-    another machine, and return the number of purged memories. Journals, backups and session notes
-    are purged, too. No tombstones for other members' statements remain, because these would block a
-    repetition by the authors. Raises the errors of `purge.purge`.
+    """Purge the memories that these heads state: others' statements that were erased in the log,
+    and own ones that this user purged on another machine. Journals, backups and session notes are
+    purged, too. Return the number of memories. Tombstones for others' statements are removed, so
+    that the authors can state the same again. Raises the errors of `purge.purge`.
     """
     from memory_fabric.store.forget import purge  # Imported late: rarely needed, and slow.
     from memory_fabric.store.forget.plan import Found, FoundEntity, FoundText
@@ -236,7 +236,7 @@ def erase(memory: Memory, kind: str, stated: Sequence[heads.Head]) -> int:
     for head in stated:
         value, author = head.stated or {}, head.shown_author
         if head.kind == wire.RECORD:
-            with suppress(NotFound):  # `why` also finds forgotten records, unless no trace is left
+            with suppress(NotFound):  # `trace.why` finds no trace, not even of a forgotten record
                 origin = trace.why(memory, own.tombstone_of(head.key))
                 if not isinstance(origin, trace.RecordTrace):
                     continue

@@ -1,8 +1,7 @@
 """A thread of the MCP server that exchanges operations with linked spaces every few seconds.
 
 Thus the next prompt's search already finds new operations. In each home, only one process follows a
-space; other processes find the space locked and check again later. The thread ends with its
-process.
+space; others find it locked and check again later. The thread ends with its process.
 """
 
 from __future__ import annotations
@@ -61,7 +60,6 @@ def _follow(settings: Callable[[], config.Settings]) -> None:
                 followed.pop(key).close()
             for tie in joined:
                 followed.setdefault(tie.key, Followed(memory, tie)).step(time.time())
-            # Wait for the next round or for local changes to send. Without links, wait longer.
             until_s = time.monotonic() + (EVERY_S if followed else IDLE_S)
             time.sleep(LOCAL_EVERY_S)
             while time.monotonic() < until_s and not any(f.has_work() for f in followed.values()):
@@ -73,7 +71,7 @@ def _follow(settings: Callable[[], config.Settings]) -> None:
 
 
 class Followed:
-    """A linked space that this process follows, unless another process already follows it."""
+    """One linked space; `step` exchanges with it if this process can get the space's locks."""
 
     def __init__(self, memory: Memory, tie: ties.Tie) -> None:
         self.tie, self._memory = tie, memory
@@ -85,7 +83,7 @@ class Followed:
         self._is_stuck = False
 
     def step(self, now_s: float) -> None:
-        """Exchange once if this process gets the locks and no delay after a failure is running."""
+        """Exchange once; do nothing while a lock is taken or the delay after a failure lasts."""
         home, key = self._memory.settings.home, self.tie.key
         try:
             if self._lock is None:

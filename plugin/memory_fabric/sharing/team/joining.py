@@ -18,7 +18,7 @@ from memory_fabric.store.memory import Memory
 
 # The prefix of a space in which one member's machines exchange encrypted operations (`~ann`).
 OWN = "~"
-# A key must decrypt one of at most this many operations from the user's other machines.
+# A key is accepted if it fits any of this many operations, the first ones in the user's space.
 LOOKED_AT = 200
 Words = Callable[[], str]
 
@@ -36,8 +36,8 @@ class Joined(NamedTuple):
 
 
 def create(memory: Memory, dsn: str, space: str, *, insecure: bool) -> tuple[wire.SpaceState, str]:
-    """Create or migrate the schema and a space; return its state and its name. The address, which
-    is the owner's, is saved in the project's link. Raises TeamError, BadInput, OSError.
+    """Create or migrate the log's schema, and create the space if missing; return (state, name).
+    Save `dsn` as the owner's address in the project's link. Raises TeamError, BadInput, OSError.
     """
     key, default = _project(memory)
     space = space or default
@@ -85,7 +85,7 @@ def join(
         made = made._replace(me=is_mine, owner=owner, packages=packages)
         if me:
             key, user = keys.read(home), ties.of(home, USER)
-            # If the user's own link has another address, do not replace that link.
+            # If the user's own space is linked at another address already, keep that link.
             if key is None or user is None or user.dsn == made.dsn:
                 own = made._replace(key=USER, space=OWN + state.member, me=True, owner="")
                 key, is_new = _key(memory, connection, own, words)
@@ -98,9 +98,9 @@ def join(
 
 
 def add(memory: Memory, tie: Tie, member: str, *, create_role: bool, owner: bool, me: bool) -> str:
-    """Add a role of the server to the space; return the password if this creates the role, else "".
-    Also create a space for the member's own machines. If this is not permitted, NotAllowed is
-    raised only with `me`. Raises TeamError, BadInput.
+    """Add a role of the server to the space, as an owner if `owner`; return the password if this
+    creates the role, else "". Also create a space for the member's own machines; unless `me`,
+    ignore the error NotAllowed if this user may not create that space. Raises TeamError, BadInput.
     """
     role = "owner" if owner else "member"
     with owning(memory, tie) as connection:
@@ -116,7 +116,7 @@ def add(memory: Memory, tie: Tie, member: str, *, create_role: bool, owner: bool
 
 @contextmanager
 def owning(memory: Memory, tie: Tie) -> Iterator[Connection]:
-    """Connect with the owner's address if one is saved, else with the link's. Raises TeamError."""
+    """Yield a connection by the saved owner's address, else by the link's own. Raises TeamError."""
     with _connection(memory, tie.owner or tie.dsn, tie.insecure, noted=tie.packages) as connection:
         with translate.translated("Cannot read the shared log"):
             expect_schema(connection)
@@ -138,14 +138,14 @@ def _project(memory: Memory) -> tuple[str, str]:
 def _connection(
     memory: Memory, dsn: str, insecure: bool, name: str = "", *, noted: str = ""
 ) -> Connection:
-    """Connect to the server, as the role `name` if one is given. Raises TeamError."""
+    """Connect as role `name` or as `dsn` says; `noted` is for `driver.reach`. Raises TeamError."""
     driver.reach(memory.settings, noted)
     checked(dsn, insecure=insecure)  # before the role's name is added
     return connect(make_conninfo(dsn, user=name) if name else dsn, insecure=insecure)
 
 
 def _only_space(connection: Connection, default: str) -> str:
-    """Return the default space: the space with the project's name, else the only space."""
+    """Return `default` if it is a space, else the only space. Raises NotAMember, BadInput."""
     rows = connection.execute("SELECT space FROM memory_fabric.spaces ORDER BY space")
     names = [str(name) for (name,) in rows if not name.startswith(OWN)]
     if default in names:

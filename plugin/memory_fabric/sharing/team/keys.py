@@ -173,9 +173,10 @@ def take(home: str, words: str) -> Key:
 def agreed(
     home: str, words: Callable[[], str], fits: Callable[[Key], bool] | None, command: str
 ) -> Key:
-    """Return this home's key. If there is none, create it on the user's first machine (`fits` is
-    None); elsewhere, `words` asks for the words that `command` printed on the first one. Raises
-    OSError; BadInput if `fits` rejects the key, because the other machines use another one.
+    """Return this home's key. If it has none: on the user's first machine (`fits` is None), create
+    one. On other machines, ask for its words with `words` and store it; `command` printed the words
+    on the first machine. Raises OSError; BadInput if `fits` rejects the key, because the other
+    machines use another one.
     """
     key, stated = read(home), ""
     if key is None and fits is None:
@@ -210,7 +211,7 @@ def secret_of(words: str) -> bytes:
 
 
 def _place(operation: TeamOperation, space: str) -> bytes:
-    """Encode the fields of an operation that are authenticated together with its value."""
+    """Encode the space and the fields that are authenticated with a value (key, base, clock …)."""
     o = operation
     return _canonical([o.form, o.op_id, space, o.origin, o.kind, o.key, list(o.base), o.clock])
 

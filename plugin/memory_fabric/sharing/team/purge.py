@@ -8,13 +8,15 @@ from memory_fabric.store.forget import scrub_log
 
 
 def scrub(c: sqlite3.Connection, target: scrub_log.PurgeTarget) -> int:
-    """Delete the values of operations with purged text, here and in the log; return their count."""
+    """Blank the stored operations that contain purged text; return how many were blanked. Queue
+    demands that the log erases the ones of this user, too.
+    """
     keys = {wire.key_of(wire.RECORD, id_) for id_ in target.ids}
     keys |= {wire.key_of(wire.ENTITY, name) for name in target.names}
     keys |= {wire.key_of(wire.OBSERVATION, *pair) for pair in target.said}
     stated = heads.where(c, "value <> '' OR payload <> ''")
     purged = [head for head in stated if head.key in keys or _holds(head, target)]
-    # Also purge entities that purged records mention and that the database no longer contains.
+    # Also blank heads of entities that purged records mention and that are already deleted here.
     names = {str(pair[0]) for head in purged for pair in (head.stated or {}).get("entities") or ()}
     there = "SELECT 1 FROM entities WHERE name = ?"
     gone = [name for name in names if c.execute(there, (name,)).fetchone() is None]

@@ -28,12 +28,12 @@ from memory_fabric.text import many
 if TYPE_CHECKING:  # imported late: the extra's packages must first be importable
     from memory_fabric.sharing.team.exchange import Exchange
 
-# Seconds for which a previously working link may fail before the user is told: the first if the
-# server does not answer, the second for other temporary errors.
+# If a link that worked before fails, the user is told only after this many seconds: the first value
+# applies if the server does not answer, the second to other temporary errors.
 OFFLINE_QUIET_S, PASSING_QUIET_S = 3 * 24 * 3600.0, 3600.0
 # Seconds between checks for silent members, who have not read the log for SILENT_AFTER_S.
 SILENT_EVERY_S, SILENT_AFTER_S = 6 * 3600.0, 7 * 24 * 3600.0
-# Maximum rounds of a run. Later rounds send changes made meanwhile by processes without the lock.
+# Maximum extra rounds per exchange, for changes that other processes made during earlier rounds.
 MAX_ROUNDS = 20
 # Seconds to wait for another process's exchange, which usually takes less time.
 LEAVE_WAIT_S = 30.0
@@ -59,9 +59,9 @@ def may_exchange(settings: config.Settings) -> bool:
 def exchange(
     memory: Memory, tie: ties.Tie, *, wait_s: float = 0.0, progress: models.Progress | None = None
 ) -> Result:
-    """Exchange with one space until no change is left to send; return errors instead of raising
-    them. Wait up to `wait_s` for the lock. Raises OSError if home is not writable, and TimeoutError
-    at the caller's time limit.
+    """Exchange with one space until no change is left to send. Wait up to `wait_s` for the lock; if
+    it stays locked, the result is empty. A FabricError is returned as `failure`, not raised. Raises
+    OSError if home is not writable, and TimeoutError at the caller's time limit.
     """
     home = memory.settings.home
     lock = files.Locked(ties.lock_path(home, tie.key, ties.SYNC), wait_s)
@@ -71,7 +71,7 @@ def exchange(
         return Result(tie)
     try:
         if ties.of(home, tie.key) != tie:
-            return Result(tie)  # the link was removed or changed meanwhile
+            return Result(tie)  # the link was removed or changed while this waited for the lock
         outcome = _rounds(memory, tie, progress)
     except errors.FabricError as error:
         note_failure(memory, tie, error)
@@ -200,7 +200,6 @@ def _rounds(memory: Memory, tie: ties.Tie, progress: models.Progress | None) -> 
             outcome = outcome.plus(more)
             if not (more.sent or more.refused):
                 break
-        # Every few hours, save the names of removed and silent members, and compact the log.
         home, now_s = memory.settings.home, time.time()
         if not 0 <= now_s - ties.state_of(home, tie.key).asked_at < SILENT_EVERY_S:
             open_exchange.tend(now_s, now_s - SILENT_AFTER_S)

@@ -31,11 +31,11 @@ SYNC, FOLLOW = "sync", "follow"
 ORIGIN_CHARS = 8
 # After each failure, the delay doubles up to LAST_DELAY_S; up to half of it is randomly subtracted.
 FIRST_DELAY_S, LAST_DELAY_S = 5.0, 900.0
-# A longer wait is ignored, because a clock that was set back would otherwise block the exchange.
+# Longer waits until `next_at` are ignored: if the clock was set back, they would block exchanges.
 MAX_WAIT_S = 24 * 3600
 # The minimum seconds between exchanges at Stop without changes; each costs half a second of CPU.
 EVERY_S = 30.0
-# Returns 1 if a linked database has changes that were not sent yet.
+# Selects 1 if a linked database has changes that were not sent yet, else 0.
 WAITS = (
     "SELECT EXISTS (SELECT 1 FROM team_due) "
     "OR EXISTS (SELECT 1 FROM team_heads WHERE state = 'waiting')"
@@ -44,10 +44,10 @@ WAITS = (
 
 class Tie(NamedTuple):
     """A link of one database to one space of a shared log. `key` is a project's id or USER. `dsn`
-    is the server's address or, if `via` is GIT, a repository's URL. `member` is '' if the space was
-    created here but not joined. With `me`, the key of the user's machines proves which operations
-    are the user's own. `owner` is the address with which `team init` created the space; `packages`
-    is the folder of the packages installed with pip.
+    is the server's address or, if `via` is GIT, a repository's URL. `insecure` permits unencrypted
+    connections. `member` is '' if the space was created here but not joined. If `me`, the user's
+    machines share a secret key, which proves operations to be the user's own. `owner` is the
+    address with which `team init` created the space; `packages` is where pip put the packages.
     """
 
     key: str
@@ -74,12 +74,12 @@ class Tie(NamedTuple):
 
     @property
     def is_sealed(self) -> bool:
-        """Return True if operations are encrypted; in a git log, lines are encrypted instead."""
+        """Return True if operations are encrypted; False for git, where lines are encrypted."""
         return self.key == USER and not self.via
 
     @property
     def command(self) -> str:
-        """Return the command that manages the link, for messages that add a subcommand."""
+        """Return the command, without its subcommand, that manages the link (for messages)."""
         return "memory-fabric sync git" if self.via else "memory-fabric team"
 
     @property
@@ -91,9 +91,9 @@ class Tie(NamedTuple):
 class State(NamedTuple):
     """The state of one link's exchange. Times are ISO 8601 ('' for never), but `next_at`, `ran_at`
     and `asked_at` are seconds since 1970. `cause` is the class of the last error, '' after a
-    success. `since` is the time of the first failure after the last success. `told` is the last
-    cause reported to the user, with its remedy unless temporary. Names as of `asked_at`, separated
-    by commas: `removed` (former members), `silent` (members who had not read the log for a week).
+    success. `since` is the time of the first failure after the last success. `told` is the cause
+    last reported to the user, plus the remedy if permanent. `removed` (former members) and `silent`
+    (members who had not read the log for a week) are comma-separated names as of `asked_at`.
     """
 
     last_success: str = ""
@@ -132,7 +132,7 @@ class Outcome(NamedTuple):
 
 
 def exist(home: str) -> bool:
-    """Return True if this home has a file of links; costs one stat."""
+    """Return True if this home contains a file of links; needs a single stat call."""
     return os.path.exists(os.path.join(home, config.TIES))
 
 
@@ -226,7 +226,7 @@ def origin(home: str) -> str:
 
 
 def receipts(memory: Memory, event_name: str) -> tuple[Callable[[], None], ...]:
-    """Return functions to run after the hook's reply: one that starts a due exchange, or none."""
+    """Return functions to call after the hook's reply: `start_when_due`, or none without links."""
     settings = memory.settings
     if not settings.writes or settings.ci or not exist(settings.home):
         return ()
@@ -235,8 +235,10 @@ def receipts(memory: Memory, event_name: str) -> tuple[Callable[[], None], ...]:
 
 def start_when_due(memory: Memory, event_name: str) -> None:
     """Start the exchange process if a link of this project or user is due. At Stop, a link is due
-    if it has changes to send or its last exchange was EVERY_S ago. A link that an MCP server uses
-    continuously is due only at SessionEnd, when the server ends. Raises StoreUnavailable, OSError.
+    if it has changes to send, or if its last exchange was at least EVERY_S ago; at other events, it
+    is always due. But a link that an MCP server uses continuously is due only at SessionEnd, when
+    the server ends. During its delay after a failure, no link is due. Raises StoreUnavailable,
+    OSError.
     """
     home, now_s = memory.settings.home, time.time()
     for tie in joined_by(memory):
@@ -263,7 +265,7 @@ def start(settings: config.Settings) -> int:
 def _change(
     path: str, key: str, change: Callable[[Any], Mapping[str, Any] | None], *, durable: bool = True
 ) -> None:
-    """Change the value of one key in a JSON file; delete the file if no value is left."""
+    """Set `key` in a JSON file to `change(old)`; None removes it. Delete the file once empty."""
     with files.Locked(path + ".lock"):
         values = files.read_json(path)
         value = change(values.pop(key, None))

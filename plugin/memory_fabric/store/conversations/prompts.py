@@ -15,7 +15,7 @@ _OF_SESSION = "SELECT seq, created_at, text, origin FROM prompts WHERE session =
 
 
 class Prompt(NamedTuple):
-    """A prompt: number, time (ISO 8601), text without secrets or pasted parts, and who sent it."""
+    """A prompt. `text` has no secrets or pasted parts; `at` is ISO 8601; `origin` is its sender."""
 
     seq: int
     at: str
@@ -74,7 +74,7 @@ def mark_answered(db: Database, prompts: Iterable[Prompt]) -> None:
 
 
 def last_turns(db: Database, session: str, most: int) -> tuple[str, list[tuple[str, str, str]]]:
-    """Return the preceding session's id and last turns (role, text, time), newest first, if any."""
+    """Return the previous session's id, or '', and last turns (role, text, time), newest first."""
     # A session that began after this one runs in parallel, so it is not the previous one.
     started = "coalesce((SELECT started_at FROM sessions WHERE id = ?1), '9')"
     before = f"session <> ?1 AND created_at < {started} ORDER BY created_at DESC LIMIT 1"

@@ -1,4 +1,4 @@
-"""Data of sessions: times, injections, open tasks, notes (column `block`), state at compaction."""
+"""Data of sessions: times, memories shown, subagents' tasks, notes (`block`), compaction state."""
 
 import json
 import os
@@ -14,16 +14,16 @@ from memory_fabric.store.queries.conditions import chunks, marks
 FORGET_INJECTION_AFTER_PROMPTS = 50
 # A task whose subagent has not started is deleted after this many newer tasks.
 OPEN_TASKS_KEPT = 50
-# In a task's list of agents that may have it, this stands for an agent without an id.
+# The entry for an agent without an id, in a task's list of agents that may have this task.
 NAMELESS = "?"
 # Keys of a session's notes: the assistant's scheduled prompts; whether it last asked a question.
 SCHEDULED, ASKS = "scheduled", "asks"
-# A part of an injected text (`worth.Item`): its memory's ledger id or '', its own kind and length.
+# A part of an injected text: (its memory's ledger id or '', kind, characters). See `worth.Item`.
 Told = tuple[str, str, int]
 TURNS_PER_QUERY = 400
 CHANNELS = ("session", "prompt", "subagent", "compact", "pull", "held", "asked", "fix")
-# The prefix of ledger entries for records that a session's notes replaced or dropped. If an entry
-# has the channel "session", another session was informed about this record.
+# Prefix of ledger entries (table `injections`) for records that a session's notes replaced or
+# dropped. An entry with the channel "session" shows that another session was told of this.
 CLOSED = "closed:"
 # The key in a session's notes for feedback to its assistant, a list of [key, heading, text, shown]
 # with 0 or 1 for `shown`, and the maximum length of this list.
@@ -37,14 +37,16 @@ def touch(db: Database, session: str, now: str, transcript: str = "") -> bool:
 
 
 def read_to(db: Database) -> dict[str, int]:
-    """Map each session to its transcript's read offset; -1 while a `learn` run is unfinished."""
+    """Map sessions to the byte offset read in the transcript; -1 while `learn` has not finished."""
     run = "SELECT 1 FROM meta WHERE key = 'learning ' || s.id"
     offset = f"CASE WHEN EXISTS ({run}) THEN -1 ELSE offset END"
     return dict(db.rows(f"SELECT id, {offset} FROM sessions AS s"))
 
 
 def unfinished(db: Database, session: str, unseen_since: str, limit: int) -> list[tuple[str, ...]]:
-    """Return other open sessions unseen since a time: (id, transcript, last seen), newest first."""
+    """Return sessions other than `session` that have not ended and were last seen before
+    `unseen_since`, newest first, each as (id, transcript path, time when it was last seen).
+    """
     is_open = "ended_at = '' AND transcript <> '' AND id <> ? AND seen_at < ?"
     query = f"SELECT id, transcript, seen_at FROM sessions WHERE {is_open} ORDER BY seen_at DESC"
     return db.rows(f"{query} LIMIT ?", (session, unseen_since, limit))
@@ -73,7 +75,7 @@ def set_fields(db: Database, session: str, **fields: Any) -> None:
 
 
 def place_of(db: Database, session: str) -> tuple[str, str]:
-    """Return a session's transcript path, and when its memory block was shown; '' if unknown."""
+    """Return (transcript path, time when the memory block was shown), each '' if unknown."""
     return db.row("SELECT transcript, loaded_at FROM sessions WHERE id = ?", (session,)) or ("", "")
 
 
@@ -93,14 +95,14 @@ def state_of(db: Database, session: str, min_chars: int) -> tuple[str, bool, str
 
 
 def injected_of(db: Database, session: str, agent: str, names: Sequence[str]) -> frozenset[str]:
-    """Return which of these memories (`names` are ids) the session's agent was ever shown."""
+    """Return which memory ids of `names` were ever shown to this agent ('' is the main agent)."""
     condition = f"session = ? AND agent = ? AND memory IN ({marks(names)})"
     rows = db.rows(f"SELECT memory FROM injections WHERE {condition}", (session, agent, *names))
     return frozenset(row[0] for row in rows)
 
 
 def injected(db: Database, session: str, agent: str = "") -> frozenset[str]:
-    """Return the ids of memories that are still in the context of the session or of this agent."""
+    """Return ids of memories presumably still in this agent's context ('' is the main agent)."""
     joined = "injections AS i LEFT JOIN sessions AS s ON s.id = i.session"
     where = "i.session = ? AND i.agent = ? AND i.prompt > coalesce(s.prompts, 0) - ?"
     values = (session, agent, FORGET_INJECTION_AFTER_PROMPTS)
@@ -121,10 +123,10 @@ def record_injections(
     anew: bool = False,
     told: Iterable[Told] = (),
 ) -> None:
-    """Record which memories an output injected, after it was written; add the session if new.
-    `told` lists its parts. `loaded` means that the output had the session's memory block. `anew`
-    deletes earlier injections, because a compaction may have removed them. For the channel
-    "prompt", add 1 to the session's prompts, and delete open tasks: their agents never started.
+    """Record which memories a written output brought into an agent's context; add the session if
+    new. `told` lists the output's parts. If `loaded`, the output had the session's memory block. If
+    `anew`, delete earlier injections, because a compaction may have removed them. For the channel
+    "prompt", add 1 to the session's prompts, and delete open tasks, whose agents never started.
     """
     with db.transaction(durable=False) as c:
         _touch(c, session, now, transcript)
@@ -159,7 +161,7 @@ def note_closed(db: Database, session: str, records: Iterable[str], now: str) ->
 
 
 def closed_elsewhere(db: Database, session: str) -> list[tuple[str, str]]:
-    """Return (id, time) of records that other sessions ended, if not yet reported; newest first."""
+    """Return (id, time) of records closed in other sessions and not reported yet, newest first."""
     return db.rows(
         f"SELECT substr(memory, {len(CLOSED) + 1}), min(created_at) FROM injections "
         f"WHERE memory GLOB '{CLOSED}*' GROUP BY memory "
@@ -253,8 +255,8 @@ def copy_ledger(db: Database, parent: str, child: str) -> None:
 
 
 def expire(db: Database, before: str) -> None:
-    """Delete text parts shown, and the data of sessions last seen, before a time. A session's row
-    stays while its transcript exists, because the row stores how far the transcript was read.
+    """Delete parts of texts shown before `before`, and data of sessions last seen before it. Keep a
+    session's row while its transcript exists, because it stores how far the transcript was read.
     """
     old = "SELECT id FROM sessions WHERE seen_at < ?"
     rows = db.rows("SELECT id, transcript FROM sessions WHERE seen_at < ?", (before,))
@@ -292,8 +294,8 @@ def open_tasks(
 
 
 def offer_tasks(db: Database, session: str, kind: str, tasks: Iterable[str], agent: str) -> None:
-    """Record that a started agent has one of these tasks; its start event does not say which. Once
-    as many agents have started as there are such tasks, all of these tasks are deleted.
+    """Record that a started agent has one of `tasks`; its start event does not say which one. When
+    as many agents have started as tasks of this kind were offered, delete these tasks.
     """
     offered_to = "UPDATE tasks SET taken_by = ltrim(taken_by || ' ' || ?) WHERE id = ?"
     offered = "SELECT id, taken_by FROM tasks WHERE session = ? AND agent_type = ?"
@@ -329,7 +331,7 @@ def load_notes(db: Database, session: str) -> dict[str, Any]:
 
 
 def save_notes(db: Database, session: str, notes: Mapping[str, Any], **fields: Any) -> None:
-    """Save a session's redacted notes and other columns; the stored feedback remains."""
+    """Redact and save a session's notes, and other columns; keep the feedback stored meanwhile."""
     from memory_fabric.store.write import cleaned  # imported late: slow to import
 
     # The feedback may have changed since these notes were loaded.

@@ -28,7 +28,7 @@ class Item(NamedTuple):
 
 
 def items(memories: Iterable[str], text: str) -> list[Item]:
-    """Return a text's parts: each memory's line, found by short id or name, and all other lines."""
+    """Split a text: one part for each memory's line (found by id or name), one for all the rest."""
     lines = text.split("\n")
     items = []
     for memory in sorted(memories, key=lambda memory: memory.startswith(GRAPH)):
@@ -46,7 +46,7 @@ def items(memories: Iterable[str], text: str) -> list[Item]:
 
 
 def to_judge(db: Database, session: str) -> list[tuple[int, str, str]]:
-    """Return (row, id, channel) of shown records that can be judged by the model's later turns."""
+    """Return (row, id, channel) of shown records for which to judge if the model followed them."""
     return db.rows(
         "SELECT id, substr(memory, 8), channel FROM told WHERE session = ? AND agent = '' "
         "AND substr(memory, 1, 7) = ? AND followed IS NOT (channel NOT IN (?, ?)) "

@@ -1,4 +1,4 @@
-"""Find memories to forget; forget them if the code of their preview still fits; plan a purge."""
+"""Find memories to forget, forget them if a preview's confirmation code still fits, plan purges."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -28,7 +28,6 @@ TURN_STAYS = "Backups keep copies, which --purge erases, too. It cannot be resto
 # Prefix of a turn's id, as printed by `recall --json`.
 TURN = "episode:"
 
-# Selects the aliases of an entity that are not also another entity's name.
 _ALIASES = (
     "SELECT a.alias FROM aliases AS a JOIN entities AS e ON e.id = a.entity "
     "WHERE e.name = ? AND a.alias NOT IN (SELECT name FROM entities)"
@@ -38,7 +37,7 @@ PurgePlan = Mapping[str, Any]
 
 
 class FoundEntity(NamedTuple):
-    """An entity to forget, its observations that came from no record, its number of relations."""
+    """An entity to forget, with its observations (not those of records) and number of relations."""
 
     name: str
     type: str
@@ -67,10 +66,10 @@ class FoundTurn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The memories that match a request. If it names an entity, `records` are only about this
-    entity, and `kept` (not forgotten) are also about others. A purge searches for `words` ("" for
-    an id, or for words in any order): `exact` compares case, `inside` also searches in longer
-    words, `everywhere` in all projects.
+    """The memories that match a request. If the request names an entity, `records` are about this
+    entity only; `kept` are also about others, and are not forgotten. A purge searches for `words`,
+    which is "" for an id or for words in any order. `exact` compares case, `inside` also searches
+    in longer words, `everywhere` in all projects.
     """
 
     text: str
@@ -112,8 +111,8 @@ def as_json(found: Found) -> dict[str, Any]:
 
 
 def find(memory: Memory, text: str) -> Found:
-    """Return the memories to forget: by id; else the entity with this name or alias, and records
-    about it alone; else memories that contain all the words. Raises NotFound, BadInput.
+    """Return the memories that `text` means, tried in this order: an id; an entity's name or alias,
+    with records about it alone; words that a memory must all contain. Raises NotFound, BadInput.
     """
     if names_id(text) or resolve.means_id(memory, text):
         found = by_id(memory, text)
@@ -141,7 +140,7 @@ def names_id(text: str) -> bool:
 
 
 def by_id(memory: Memory, text: str) -> Found:
-    """Return the record or else the turn whose id ends with a text. Raises NotFound, BadInput."""
+    """Return the record, or else the turn, whose id ends with `text`. Raises NotFound, BadInput."""
     ending = resolve.id_part(text.removeprefix(TURN))
     try:
         return Found(text, (resolve.record_by_id(memory, text.removeprefix(TURN))[0],))
@@ -157,7 +156,7 @@ def by_id(memory: Memory, text: str) -> Found:
 
 
 def confirmed(memory: Memory, text: str, code: str) -> Found:
-    """Return the matches of a request if they still have this code. Raises NotFound, BadInput."""
+    """Return the matches of a request. Raises NotFound; BadInput if their code is not `code`."""
     found = find(memory, text)
     if found.code != code:
         problem = f"The code {code!r} does not fit what {text!r} means now; nothing was forgotten."
@@ -184,7 +183,7 @@ def forget(memory: Memory, found: Found, provenance: Provenance) -> int:
 
 
 def reopened(memory: Memory, records: Iterable[Record]) -> str:
-    """Return a sentence on superseded memories that these deletions make valid again, or ""."""
+    """Return a sentence on superseded memories that hold again once `records` are gone, or ''."""
     successors = {record.id: record.superseded_by for record in records}
     parts = []
     for id_ in successors:
@@ -233,7 +232,7 @@ def purge_plan(memory: Memory, found: Found) -> dict[str, Any]:
     texts = [text for r in found.records for text in (r.what, r.why) if text]
     texts += [text for e in found.entities for text in e.observations]
     texts += [o.text for o in found.observations] + [turn.text for turn in found.turns]
-    # Omit texts that contain the words: from copies of such texts, only the words are removed.
+    # Texts with the request's words are not purged whole: only the words are removed from copies.
     texts = [text for text in dict.fromkeys(texts) if not words_only.is_in(text)]
     parts: dict[str, Any] = {}
     for db in memory.databases():
@@ -246,7 +245,7 @@ def purge_plan(memory: Memory, found: Found) -> dict[str, Any]:
         names = list(dict.fromkeys(names))
         parts[db.kind] = {"names": names, "said": statements, "forget": payload}
     user = memory.database("user", create=False)
-    # Every project uses the user's memories, so to purge one of these, search all projects.
+    # All projects use the user's memories, so a purge of such a memory must search all projects.
     personal = "SELECT 1 FROM records WHERE id = ?"
     return {
         "request": found.text,
@@ -274,11 +273,11 @@ def target_of(plan: PurgePlan) -> PurgeTarget:
 
 
 def target_in(plan: PurgePlan, memory: Memory, database: Database) -> PurgeTarget:
-    """Return what a plan removes from one database and from its list of injected memories."""
+    """Return what a plan removes from `database`, including its list of injected memories."""
     own = database.path == memory.path_of(database.kind)
     part = plan["stores"].get(database.kind, {}) if own else {}
     names = frozenset(part.get("names", ()))
-    # A project's list of memories that its sessions received also names memories of the user.
+    # A project's list of injected memories also names memories of the user: purge these there, too.
     told_names = {name for store_part in plan["stores"].values() for name in store_part["names"]}
     here = (name for name in told_names - names if database.row(_IS_ENTITY, (name,)))
     told_names -= set(here)

@@ -49,7 +49,7 @@ _MENTIONS = (
 
 class Purged(NamedTuple):
     """The result of a purge. `elsewhere` lists files with purged text that were left unchanged;
-    `ours` lists those in the home folder. For `inside`, `shared`, `short`, see `preview`.
+    `ours` lists those in the home folder. `preview` explains `inside`, `shared` and `short`.
     """
 
     memories: int
@@ -65,11 +65,12 @@ class Purged(NamedTuple):
 def find(
     memory: Memory, text: str, exact: bool = False, inside: bool = False, everywhere: bool = False
 ) -> Found:
-    """Return the memories that a purge would erase: the one with this id, else those with this
-    phrase, else (if no text or file has the phrase) those with all its words in any order. For the
-    options, see `Found`. Raises NotFound. Raises BadInput if the session may read only some
-    domains, if the text has fewer than six characters (unless it is an id or `exact`), or if this
-    plugin itself writes the words into files, where they cannot be erased.
+    """Return the memories that a purge would erase: the one with the id `text`, or else those whose
+    main text has the phrase `text`. If no other text or file has the phrase either, return those
+    with all its words in any order. `Found` explains the options. Raises NotFound if nothing
+    matches. Raises BadInput if the session may read only some domains, if the text has fewer than
+    six characters (unless it is an id or `exact`), or if this plugin itself writes the words into
+    files, where they cannot be erased.
     """
     if memory.domains is not None:
         problem = "A purge searches all domains, and only some can be read here."
@@ -94,12 +95,12 @@ def find(
 
 
 def preview(memory: Memory, found: Found) -> tuple[Counter[str], list[str]]:
-    """Count, by kind, what a purge would change or erase; list files that it leaves with purged
-    text. `history` counts logged operations, `forwarding` texts to be forwarded, and `journals`,
-    `queues` and `logs` lines. `backups`, `set_aside` and `pages` count files, all deleted as a
-    whole. Four kinds stay: `inside`, texts with the words inside longer words; `mentions`, other
-    memories that mention the entity; `shared`, texts that another memory has too; and `short`,
-    texts that are too short to be searched for in conversations and files.
+    """Return how much of each kind a purge would change or erase, and the files that would keep
+    purged text. `history` counts logged operations, and `forwarding` texts to be forwarded.
+    `journals`, `queues` and `logs` count lines. `backups`, `set_aside` and `pages` count files that
+    are deleted as a whole. Four kinds count what stays: texts with the words inside longer words
+    (`inside`), other memories that mention the entity (`mentions`), texts that another memory has
+    too (`shared`), and texts too short to be searched for in conversations and files (`short`).
     """
     planned = plan.purge_plan(memory, found)
     where = file_locations.locations(memory, everywhere=planned["everywhere"])
@@ -223,7 +224,6 @@ def _by_id(memory: Memory, text: str) -> Found | None:
 
 
 def _by_words(memory: Memory, text: str, *, exact: bool, inside: bool) -> Found:
-    """Return memories with the words in their main text, if any. Raises BadInput as `find` does."""
     words = one_line(text)
     if len(words) < MIN_WORDS_CHARS and not exact:
         raise BadInput(
@@ -259,7 +259,6 @@ def _by_words(memory: Memory, text: str, *, exact: bool, inside: bool) -> Found:
 
 
 def _with_separate_words(memory: Memory, text: str) -> Found:
-    """Return the memories that contain all of the words, in any order. Raises NotFound."""
     wanted, found = set(text_words(text)), Found(text)
     with suppress(NotFound):
         found = plan.find(memory, text)
@@ -279,7 +278,6 @@ def _with_separate_words(memory: Memory, text: str) -> Found:
 
 
 def _counted(location: Location, database: Database, target: PurgeTarget) -> Counter[str]:
-    """Count the rows, file lines and copies of one database that a purge would change or delete."""
     c, words = database.connection, target.asked
     stated = purge_rows.stated(c, target)
     texts = {text for _, text in purge_rows.said_in(stated)}

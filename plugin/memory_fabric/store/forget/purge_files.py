@@ -103,7 +103,9 @@ def rewrite_decisions(path: str, target: PurgeTarget, home: str) -> None:
 
 
 def rewrite_queue(folder: str, key: bytes, targets: Mapping[str, PurgeTarget]) -> None:
-    """Purge a queue; re-sign changed lines that `key` signed. Raises TimeoutError, OSError."""
+    """Remove purged content from a queue; `targets` has the content for each kind of database. Sign
+    changed lines again if `key` signed them. Raises TimeoutError (locked queue), OSError.
+    """
 
     def change(value: Line) -> Line:
         store = "user" if value.get("store") == "user" else "project"
@@ -112,7 +114,7 @@ def rewrite_queue(folder: str, key: bytes, targets: Mapping[str, PurgeTarget]) -
             return left
         return {**left, "signature": signing.signature(left, key)}
 
-    every = targets["user"]  # all have the same words; the loop joins texts, ids, names, `said`
+    every = targets["user"]  # becomes the union of all targets, which have the same words
     for target in targets.values():
         texts = tuple(dict.fromkeys((*every.texts, *target.texts)))
         sets = {f: getattr(every, f) | getattr(target, f) for f in ("ids", "names", "said")}
@@ -165,7 +167,7 @@ def is_of_memories(path: str) -> bool:
 
 
 def is_log(path: str) -> bool:
-    """Return True for files of logs, notices or rejected lines, but not for journals and queues."""
+    """Return True for logs and `.jsonl` files (e.g. notices), except journals and queues."""
     name = os.path.basename(path)
     return not journal.is_ours(name) and name.endswith((".jsonl", ".log", ".log.1"))
 

@@ -57,8 +57,8 @@ _KEPT_OF_INGEST = ("domain", "source_model", "confidence", "idempotency_key", "c
 def scrub(
     database: Database, c: Connection, target: PurgeTarget, by: Provenance
 ) -> tuple[int, PurgeTarget]:
-    """Purge a database. Return the number of changed rows, and a new target: `target`, plus the
-    memories that were deleted here because their main text has the words.
+    """Remove purged content from all rows of a database. Return the number of changed rows, and
+    `target` extended by the memories that this call deleted because their main text has the words.
     """
     target = _forget_stated(c, target, by)
     alive = frozenset(row[0] for row in database.rows("SELECT id FROM records"))
@@ -87,7 +87,7 @@ def scrub(
 
 
 def stated(c: Connection, target: PurgeTarget) -> dict[str, list[Any]]:
-    """Return the payload of a `forget` operation for memories with the words in their main text."""
+    """Return a `forget` payload for all memories in the database whose main text has the words."""
     if not target.asked:
         return {"ids": [], "entityNames": [], "deletions": []}
     named = f"SELECT name FROM entities WHERE {target.asked.condition(['name'])}"
@@ -107,7 +107,7 @@ def said_in(payload: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def holding(c: Connection, target: PurgeTarget, what: str) -> list[Any]:
-    """Return the keys of the rows of TEXTS[what] that contain purged text, or are purged turns."""
+    """Return the keys of TEXTS[what] rows that have purged text, or are turns to be purged."""
     table, key, *columns = TEXTS[what]
     own = "uuid" if what == "turns" else "NULL"
     where = "1" if target.turns else target.sought.condition(columns)
@@ -144,7 +144,7 @@ def compact(database: Database, progress: Progress | None = None) -> None:
 
 
 def bytes_held(database: Database, sought: Sought) -> int:
-    """Count the bytes that match the searched texts in all tables of a database."""
+    """Return the total size of all matches in a database's tables, in bytes; ignore its indexes."""
     cells = _with(_cells(database.connection, sought), 2, sought)
     return sum(sought.bytes_in(text) for _, _, text, _ in cells)
 
@@ -191,7 +191,7 @@ def shared_texts(database: Database, target: PurgeTarget) -> list[str]:
 
 
 def log_tombstones(c: Connection, target: PurgeTarget, by: Provenance) -> None:
-    """Log the tombstones of all purged memories as one operation that the purge does not erase."""
+    """Log all purged memories' tombstones as one operation; a purge keeps it, as it has no text."""
     of_id = "SELECT * FROM tombstones WHERE id = ?"
     ids_buried = sorted(target.tombstone_ids())
     if buried := [list(row) for id_ in ids_buried for row in c.execute(of_id, (id_,))]:
@@ -200,7 +200,6 @@ def log_tombstones(c: Connection, target: PurgeTarget, by: Provenance) -> None:
 
 
 def _forget_stated(c: Connection, target: PurgeTarget, by: Provenance) -> PurgeTarget:
-    """Forget memories whose main text has the words; log tombstones. Return the extended target."""
     payload = stated(c, target)
     if not any(payload.values()):
         return target
@@ -233,7 +232,6 @@ def _scrub_operations(c: Connection, target: PurgeTarget) -> int:
 
 
 def _scrub_turns(c: Connection, target: PurgeTarget) -> int:
-    """Replace purged text in turns by a marker; for a turn purged by its id, replace all text."""
     numbers = holding(c, target, "turns")
     for number in numbers:
         row = c.execute("SELECT * FROM episodes WHERE id = ?", (number,))
@@ -249,7 +247,7 @@ def _scrub_turns(c: Connection, target: PurgeTarget) -> int:
 
 
 def _scrub_ingests(c: Connection, target: PurgeTarget) -> int:
-    """Clear ingests with purged text. Their rows stay: the idempotency key detects repetitions."""
+    """Empty ingests with purged text. Their idempotency keys stay, so a repetition is detected."""
     numbers = holding(c, target, "ingests")
     for number in numbers:
         (text,) = c.execute("SELECT body FROM intake WHERE id = ?", (number,)).fetchone()
@@ -276,7 +274,6 @@ def _scrub_ledger(c: Connection, target: PurgeTarget) -> int:
 
 
 def _scrub_cells(c: Connection, target: PurgeTarget) -> int:
-    """Replace the words in remaining texts and session notes; delete rows whose key has them."""
     cells = [(*cell, target.asked) for cell in _with(_cells(c, target.asked), 2, target.asked)]
     for what in ("blocks", "checkpoints"):
         table, key, column = TEXTS[what]

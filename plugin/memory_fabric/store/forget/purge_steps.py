@@ -27,7 +27,6 @@ from memory_fabric.store.upkeep import backup
 from memory_fabric.text import many
 
 SET_ASIDE = ".corrupt-"
-# The first bytes of a database file.
 SQLITE = b"SQLite format 3\0"
 
 Opened = Sequence[tuple[Location, Database]]
@@ -39,7 +38,7 @@ class NotErased(StoreUnavailable):
 
 @contextmanager
 def opened(memory: Memory, where: Sequence[Location]) -> Iterator[Opened]:
-    """Open these locations' databases for a `with` block; then close those of other projects."""
+    """Yield these locations with open databases; finally, close those of other projects."""
     own = {memory.path_of(kind): kind for kind in ("project", "user")}
     databases: list[tuple[Location, Database]] = []
     try:
@@ -68,15 +67,15 @@ def forget(memory: Memory, plan: PurgePlan, by: Provenance) -> None:
 def erase(
     memory: Memory, plan: PurgePlan, where: Sequence[Location], by: Provenance, progress: Progress
 ) -> int:
-    """Remove the planned content from all files but backups; return the number of changed rows.
-    `progress` is called with a percentage: up to 30 while content is removed, then up to 70 while
-    indexes are rebuilt. Raises StoreUnavailable, OSError, sqlite3.Error; completed steps remain.
+    """Remove the planned content from everything but backups; return the number of changed rows.
+    `progress` gets a percentage: up to 30 while content is removed, then up to 70 while indexes are
+    rebuilt. Raises StoreUnavailable, OSError, sqlite3.Error; completed steps remain.
     """
     every, home = target_of(plan), memory.settings.home
     rows, targets, purged_ids = 0, {"user": every}, frozenset(plan["ids"])
     with opened(memory, where) as databases:
         of = len(databases)
-        # The user's database comes first: purging a project's queue needs the targets of both.
+        # Purge the user's database first: a project's queue is purged with the targets of both.
         for number, (location, database) in enumerate(databases[::-1]):
             progress(30 * number // of, 100)
             database.connection.execute("PRAGMA secure_delete = ON")
@@ -128,10 +127,10 @@ def set_aside(path: str) -> list[str]:
 def verify(
     memory: Memory, plan: PurgePlan, where: Sequence[Location], plan_path: str
 ) -> tuple[tuple[str, ...], int, int]:
-    """Search every table and file except the plan for purged text. Return files that have purged
-    text but that a purge does not change (the user's, other projects', settings); the number of
-    texts kept for other memories; and the number of texts with the words inside longer words. If a
-    file of this memory still contains purged text, raises NotErased with the number of bytes.
+    """Search every table and file except the plan for purged text. Return three values: files with
+    purged text that a purge does not change (the user's, other projects', settings), the number of
+    purged texts that stay in other memories, and the number of texts with the words inside longer
+    words. If a file of this memory still has purged text, raise NotErased with the number of bytes.
     """
     sizes: Counter[str] = Counter()
     with opened(memory, where) as databases:
@@ -140,14 +139,14 @@ def verify(
             sizes[database.path] += purge_rows.bytes_held(database, target.sought)
         inside = sum(purge_rows.count_inside(database, target) for _, database in databases)
     sought, outside = target.sought, []
-    # True if longer words with the sought words stay, in memories or in this plugin's own texts.
+    # True if the words may remain inside longer words, in memories or in this plugin's own texts.
     is_inside = bool(inside) or sought.anywhere().is_in(purge_files.OWN_TEXT)
     served = memory.mirror.path if memory.mirror else ""
     for path in (path for path in own_files(memory, where) if path != plan_path):
         with files.open_regular(path) as stream:
             data = stream.read()
         is_database = data.startswith(SQLITE)
-        # In a database, adjacent texts look like one word: search inside words unless `is_inside`.
+        # A database's bytes join adjacent texts: match inside words, unless such matches may stay.
         size = (sought.anywhere() if is_database and not is_inside else sought).bytes_in(data)
         if not size or (is_database and purge_rows.is_only_in_indexes(path, sought)):
             continue
@@ -179,7 +178,7 @@ def elsewhere(
 
 
 def own_files(memory: Memory, where: Sequence[Location]) -> list[str]:
-    """Return all files of this memory, the client's logs, and the file of rejected import lines."""
+    """Return all files of this memory, its logs in client folders, and rejected import lines."""
     aside = os.path.join(memory.switched_by[0], exchange.SET_ASIDE)
     served = memory.mirror.path if memory.mirror else ""
     paths = file_locations.own_files(memory, where) + file_locations.logs_of_client(memory)
@@ -208,7 +207,6 @@ def _unshared_texts(memory: Memory, plan: PurgePlan, databases: Opened) -> tuple
 def _rewrite_blocks(
     memory: Memory, target: PurgeTarget, purged_ids: frozenset[str], databases: Opened
 ) -> None:
-    """In each MEMORY.md, rewrite the block of this plugin without these records and purged text."""
 
     def stored(id_: str) -> list[Record]:
         matches = (records.find(db.connection, "id = ?", (id_,)) for _, db in databases)
@@ -227,9 +225,7 @@ def _rewrite_blocks(
 
 
 def _clean_other_files(memory: Memory, where: Sequence[Location], target: PurgeTarget) -> None:
-    """Purge logs, notices, rejected lines, texts to be forwarded, files of tool calls' callers, and
-    saved pages. Skip a mirror's files, which `Mirror.erase` purges.
-    """
+    """Purge the other files of this memory, except a mirror's, which `Mirror.erase` purges."""
     home, mirror = memory.settings.home, memory.mirror
     saved_pages.delete_all(home)
     spool.erase(home, target.is_in)

@@ -24,10 +24,11 @@ MIN_SOUGHT_CHARS = 12
 
 @dataclass(frozen=True, slots=True)
 class PurgeTarget:
-    """The content purged from one database: ids of records, names, observations (`said`), other
-    texts, and ids of turns. `words` are the request's words: `exact` makes them case-sensitive,
-    `inside` also finds them in longer words. Records in `alive` (ids) and observations in `kept`
-    (texts) stay despite purged text. `given` names are deleted from the list of injected memories.
+    """The content purged from one database: `ids` of records, `names` of entities, observations
+    (`said`), other `texts`, and ids of `turns`. `words` are the request's words: `exact` makes them
+    case-sensitive, `inside` also finds them in longer words. Records whose ids are in `alive`, and
+    observations whose texts are in `kept`, stay although they contain a purged text. The names in
+    `given` are deleted from the list of memories that sessions received.
     """
 
     ids: frozenset[str] = frozenset()
@@ -45,7 +46,7 @@ class PurgeTarget:
     asked: Sought = field(default_factory=Sought, init=False, compare=False)
     repeated: Sought = field(default_factory=Sought, init=False, compare=False)
     sought: Sought = field(default_factory=Sought, init=False, compare=False)
-    # A fourth search, also for names and ids: operations and lines without a match are skipped.
+    # A search for these texts, names and ids: operations and lines without a match are skipped.
     concerning: Sought = field(default_factory=Sought, init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -155,7 +156,7 @@ def marked(value: Any, sought: Sought) -> Any:
 
 
 def marked_json(text: str, sought: Sought) -> str:
-    """Replace matches in a text or JSON; if matches across its values remain, return empty JSON."""
+    """Replace matches in text or JSON. If matches across values remain, return `{}` or `[]`."""
     if not sought.is_in(text):
         return text
     if text[:1] not in ("{", "["):
@@ -167,7 +168,7 @@ def marked_json(text: str, sought: Sought) -> str:
     return new if not sought.is_in(new) else "{}" if text[0] == "{" else "[]"
 
 
-# A filter of a field returns this object if the whole payload must be removed, not only the field.
+# A filter in _FIELDS returns this value if the whole payload must be removed, not only the field.
 _ALL = object()
 
 
@@ -186,7 +187,7 @@ def _entities(items: Any, target: PurgeTarget) -> list[Any]:
 
 
 def _statements(items: Any, target: PurgeTarget) -> list[Any]:
-    """Remove purged rows {entity, text}, and purged texts in lists `contents` or `observations`."""
+    """Remove purged observations: items {entity, text}, and texts in other items' lists."""
     items_left = []
     for item in items:
         if "entity" in item:
@@ -225,7 +226,7 @@ def _groups(groups: Any, target: PurgeTarget) -> list[Any]:
 
 
 def _ingest(ingest: Any, target: PurgeTarget) -> Any:
-    """Drop the whole ingested text if a part is purged: the rest might reveal that part."""
+    """Return _ALL to drop the ingest if any part is purged: the rest might reveal that part."""
     parts = (*ingest.values(), *(ingest.get("key_decisions") or ()))
     return _ALL if any(isinstance(p, str) and target.is_in(p) for p in parts) else ingest
 

@@ -113,7 +113,7 @@ class Sought:
                 start, end = match.span()
                 is_part = needle.whole and _is_inside(data, start, end, needle.text)
                 around = data[max(0, end - len(mark)) : start + len(mark)]
-                if not is_part and mark not in around:  # memory's own marker is not a match
+                if not is_part and mark not in around:  # ignore a match within our own marker
                     yield start, end
 
 
@@ -165,7 +165,6 @@ def _is_inside(data: bytes, start: int, end: int, text: str) -> bool:
 
 
 def _joins(edge: str, neighbour: str) -> bool:
-    """Return True if the two characters belong to one word; `neighbour` may be an empty text."""
     both = (edge, neighbour) if neighbour else ()
     if not (both and all(c.isalnum() or unicodedata.category(c)[0] == "M" for c in both)):
         return False

@@ -25,10 +25,11 @@ UNSEEN = (-1, -1, -1)
 
 
 class State(NamedTuple):
-    """The mirrored file's signature and digest, and the last operation written to it (row `seq`, id
-    `operation`). `owed` is True if the file lacks changes of the database because another program
-    overwrote it. `base` identifies the file of agreed lines: its first `length` bytes are valid. If
-    `length` is 0, all of it is valid, but the next write must replace the whole mirrored file.
+    """A state in which file and database agreed. `signature` and `digest` are the mirrored file's.
+    The last operation written to it has the id `operation` and the row number `seq`. `owed` is True
+    if the file lacks changes of the database because another program overwrote it. `base`
+    identifies the file of agreed lines, whose first `length` bytes are valid. If `length` is 0, all
+    bytes are valid, but the next write must replace the whole mirrored file.
     """
 
     signature: Signature
@@ -103,7 +104,9 @@ def save_lines(home: str, state: State, marked: Marked) -> State:
 def save_edits(
     home: str, before: State, after: State, removed: Iterable[bytes], new: Iterable[bytes]
 ) -> State:
-    """Append changes to the file of agreed lines; return the new agreed state. Raises OSError."""
+    """Append the `removed` digests and `new` lines to the file of agreed lines of the state
+    `before`. Return `after`, changed to refer to this file. Raises OSError.
+    """
     lines = [b"= " + json.dumps(after._replace(signature=before.signature)._asdict()).encode()]
     lines += [b"- " + mark.hex().encode() for mark in removed]
     lines += [mark_of(line).hex().encode() + b" " + line for line in new]
@@ -149,7 +152,7 @@ def load_lines(home: str, state: State | None) -> Marked:
 
 
 def interrupted(db: Database, home: str, state: State, digest: str) -> State | None:
-    """Return the state with this digest if a process saved it but died before `agree`."""
+    """Return the state with this digest if a process saved it but died before `agree`, or None."""
     appended = read(_path(home, state.base))[state.length :] if state.length else b""
     first = appended.partition(b"\n")[0].removeprefix(b"= ").decode("utf-8", "replace")
     saved = files.parsed(first) if appended[:2] == b"= " and appended.endswith(b"\n") else None
@@ -194,7 +197,7 @@ def _state_in(value: dict[str, Any]) -> State:
 
 
 def _is_of(db: Database, state: State) -> bool:
-    """Return True if the state's last operation is in the database, in row number `seq`."""
+    """Return True if the state belongs to this database: its last operation is in row `seq`."""
     if not state.operation:
         return True
     row = db.row("SELECT id FROM operations WHERE seq = ?", (state.seq,))

@@ -43,7 +43,7 @@ class BadLine(NamedTuple):
 class Loaded(NamedTuple):
     """Counts of new rows; `ends` counts entities created only because a relation names them.
     `queued` is True if a change waits in the queue. `variants` maps new names to existing ones with
-    other case or separators. `forgotten` lists names not added because they had been forgotten.
+    another case or separators. `forgotten` lists names not added, as they were forgotten.
     """
 
     entities: int = 0
@@ -132,7 +132,6 @@ def graph_lines(whole: Graph) -> list[bytes]:
 def export_lines(databases: Sequence[Database], progress: Progress | None = None) -> list[bytes]:
     """Merge these databases into one graph and return its lines. Raises StoreUnavailable."""
     tell = progress or (lambda _done, _of: None)
-    # Reading the databases is the first half of the progress, and making the lines is the second.
     parts = []
     for done, database in enumerate(databases, start=1):
         parts.append(graph.read_graph(database))
@@ -191,9 +190,9 @@ def import_file(
     progress: Progress | None = None,
     called: str = "",
 ) -> Imported:
-    """Merge a graph file into memory; only equal names mean the same entity. Raises
-    StoreUnavailable, OSError. Entities are stored first, so that relations' ends exist. Bad lines,
-    and lines that are too long, are saved in another file, marked with `called` or the path.
+    """Merge a graph file into memory; only equal names mean the same entity. Entities are stored
+    first, so that both ends of a relation exist. Lines that are invalid or too long are saved in
+    another file, with their origin: `called`, or else the path. Raises StoreUnavailable, OSError.
     """
     of = 2 * os.path.getsize(path)
     items = _FileItems(memory.settings.home, called or os.path.abspath(path))
@@ -209,7 +208,7 @@ def import_file(
 
 
 def set_aside(path: str, source: str, bad_lines: Iterable[tuple[BadLine, bytes]]) -> None:
-    """Append bad lines to a file, redacted together: a secret may span lines. Raises OSError."""
+    """Append bad lines to a file. Redact them as one: a secret may span lines. Raises OSError."""
     numbered = list(bad_lines)
     lines = [line.decode("utf-8", "backslashreplace") for _, line in numbered]
     redacted = redact("\n".join(lines)).split("\n") if lines else []

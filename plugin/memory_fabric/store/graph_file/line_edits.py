@@ -28,9 +28,9 @@ Touched = dict[str | Relation, bool]
 
 
 class Edits(NamedTuple):
-    """Edits of the file, in canonical form. `added` are new lines. `replaced` maps an old line to
-    its new line (b"" to remove it), and `marks` maps it to the digest of the form that it has in
-    the file. `seq` and `operation` identify the last operation that these edits contain.
+    """Edits of the mirrored file, in canonical form. `added` are new lines. `replaced` maps an old
+    line to its new line (b"" to remove it), and `marks` maps an old line to the digest of its form
+    in the file. `seq` and `operation` identify the last operation that these edits contain.
     """
 
     seq: int
@@ -46,8 +46,9 @@ class Edits(NamedTuple):
 
 
 def edits_since(db: Database, state: State, read_agreed: Callable[[], bytes]) -> Edits | None:
-    """Return the edits since the agreed state, or None if the whole file must be written instead.
-    `read_agreed` is called only if old lines are needed. Raises StoreUnavailable.
+    """Return the database's changes since the agreed state, as edits of the file. Return None if
+    the whole file must be written instead. `read_agreed` returns the agreed lines; it is called
+    only if a change concerns an item that the file may already contain. Raises StoreUnavailable.
     """
     # Use one transaction, so that the lines match the state after the last of these operations.
     db.rows("BEGIN")
@@ -83,7 +84,6 @@ def edits_since(db: Database, state: State, read_agreed: Callable[[], bytes]) ->
 
 
 def _touched_by(operations: list[tuple[Any, ...]]) -> Touched | None:
-    """Return changed items; None for too many, or for operations other than create, add, delete."""
     if len(operations) > MAX_OPERATIONS:
         return None
     names: dict[str, bool] = {}
@@ -116,14 +116,14 @@ def _touched_by(operations: list[tuple[Any, ...]]) -> Touched | None:
 
 
 def _names_in(removed: Mapping[str, Any]) -> list[str]:
-    """Return entities of removed rows. A relation's end may have had no line, and now needs one."""
+    """Return names in removed rows. Ends of removed relations may now need lines of their own."""
     names = [row["name"] for row in removed.get("entities", ())]
     names += [row["entity"] for row in removed.get("observations", ())]
     return names + [r[end] for r in removed.get("relations", ()) for end in ("from", "to")]
 
 
 def _saved_forms(saved: bytes, part: str | Relation) -> Iterator[tuple[bytes, bytes]]:
-    """Yield (line in canonical form, digest of the line in the file) for an item's agreed lines."""
+    """Yield each agreed line of `part` in canonical form, with its digest in the mirrored file."""
     if isinstance(part, Relation):
         beginning = b" " + exchange.line_of(part) + b"\n"
     else:  # an entity's line begins with its name; the type and observations may differ
@@ -150,9 +150,8 @@ def edited(content: bytes, edits: Edits) -> bytes | None:
         content = content[:start] + (new + b"\n" if new else b"") + content[end:]
     entities = [line for line in edits.added if line.startswith(_ENTITY)]
     relations = [line for line in edits.added if not line.startswith(_ENTITY)]
-    # Entities are inserted before the first line that is a relation.
     offsets = [content.find(b"\n" + form) + 1 for form in _RELATIONS]
-    at = min(filter(None, offsets), default=len(content))
+    at = min(filter(None, offsets), default=len(content))  # entities go before all relations
     at = 0 if content.startswith(_RELATIONS) else at
     content = content[:at] + exchange.content_of(entities) + content[at:]
     return content + exchange.content_of(relations)

@@ -104,10 +104,11 @@ def merge_changes(
     forewarn: Callable[[], object],
     ours: Ours,
 ) -> bool:
-    """Apply the changes from the graph `before` to the graph `now` to the database, except those
-    that would reverse `ours`; return True if any were left out. `apply` runs one operation.
-    `forewarn` is called before an entity is replaced in two operations (deleted, then restored with
-    other content). An entity that the file lacks stays if it has observations or relations.
+    """Apply to the database the changes from the graph `before` to the graph `now`, except those
+    that would undo its own recent changes (`ours`); return True if any were left out. `apply` runs
+    one operation. `forewarn` is called before an entity is replaced in two operations (deleted,
+    then restored with other content). An entity removed from the file stays if it has observations
+    or relations.
     """
     differs = False
     were = [_item(line) for mark, line in before.items() if line and mark not in now]
@@ -146,7 +147,7 @@ def merge_changes(
 def _removed_since(
     db: Database, were: Sequence[Entity | Relation], stated: Sequence[Entity | Relation]
 ) -> frozenset[str]:
-    """Return the digests of parts in both graphs that are no longer in the database."""
+    """Return digests of the parts in both `were` and `stated` that the database no longer has."""
     removed = parts_of(were)
     on_both_sides = removed & parts_of(stated) if removed else set()
     if not on_both_sides:
@@ -162,7 +163,7 @@ def _removed_since(
 
 
 def _without_removed(entity: Entity, ends: set[str], ours: Ours) -> Entity | None:
-    """Return the entity without parts that the database removed; None if nothing remains of it."""
+    """Return the entity without removed parts; None if nothing remains and it is not in `ends`."""
     if not ours.removed:
         return entity
     name, gone = entity.name, ours.removed
@@ -204,8 +205,8 @@ def _removed(
 def _agree(
     db: Database, apply: Apply, stated: Entity, forewarn: Callable[[], object], ours: Ours
 ) -> bool:
-    """Give an entity the file's type, and its observations the file's order, by deleting and
-    restoring the entity if needed. Return False if it keeps another type that the database set.
+    """Give an entity the file's type, and its observations the file's order; delete and restore it
+    if needed. Return False if it keeps another type, because the database replaced the file's type.
     """
     stored = _by_name(db, [stated]).get(stated.name)
     if stored is None:

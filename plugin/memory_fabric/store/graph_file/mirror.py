@@ -112,8 +112,8 @@ class Mirror:
             self._outwaited = isinstance(error, TimeoutError)
 
     def refresh(self, memory: BaseMemory) -> None:
-        """Merge others' changes to the file; without any, this costs one `stat`. Report a file that
-        is no longer readable. Raises StoreUnavailable if it never was, and for database errors.
+        """Merge others' changes to the file; if there are none, only call `stat`. Report an
+        unreadable file, or raise StoreUnavailable if it was never readable or the database fails.
         """
         try:
             if signature_of(self.path) != self._seen:
@@ -222,7 +222,7 @@ class Mirror:
         return True
 
     def _note_own(self, db: Database, before: Iterable[bytes], after: Iterable[bytes]) -> None:
-        """Save our changes before the file is written: others with the old file may undo them."""
+        """Save our changes before the write: they must survive if others write old content."""
         if os.path.exists(self.path) and not os.access(self.path, os.W_OK):
             # Check here, because `_written` replaces even a read-only file without an error.
             raise PermissionError("it is read-only")
@@ -268,7 +268,6 @@ class Mirror:
     def _merge(
         self, memory: BaseMemory, db: Database, state: State | None, digest: str, stamp: Signature
     ) -> State:
-        """Merge others' changes; return the state (`owed` is True if the file lacks our own)."""
         before = agreed.load_lines(self.home, state)
         now, bad = self._read_lines(before)
         # Do not back up again if a failed merge is repeated: it may already have deleted content.
@@ -311,7 +310,6 @@ class Mirror:
         return after._replace(length=0) if bad or is_ahead or has_lost else after
 
     def _read_lines(self, before: Marked) -> tuple[Marked, list[tuple[exchange.BadLine, bytes]]]:
-        """Map the digests of the file's lines to redacted lines; also return new bad lines."""
         now: Marked = {}
         bad = []
         for number, line in self._lines():
@@ -351,9 +349,9 @@ def _reason_of(error: OSError) -> str:
 def _rendered(
     stored: Graph, present: Iterable[bytes], before: Marked, is_gone: Test
 ) -> tuple[list[bytes], Marked]:
-    """Return the new file's lines, and a map of their digests. Graph lines have the database's
-    order, and keep their form in `present`. Lines of another kind stay before the graph if they
-    preceded it, and otherwise follow it. Ignore lines of `present` for which `is_gone` is true.
+    """Return the new file's lines, and their digests (see Marked). Lines of the graph have the
+    database's order, but keep their form in `present`. Lines of another kind stay before the graph
+    if they preceded it, and otherwise follow it. Ignore lines of `present` that `is_gone` accepts.
     """
     plain = exchange.graph_lines(stored)
     other_forms: dict[bytes, bytes] = {}

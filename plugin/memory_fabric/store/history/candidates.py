@@ -1,4 +1,4 @@
-"""Candidates: records awaiting confirmation. No note states them, or an old note is unconfirmed."""
+"""Candidates: records awaiting confirmation. No note states them, or only an old, unused one."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -41,13 +41,13 @@ def waiting(memory: Memory) -> list[Record]:
 
 
 def said_again(candidate: Record) -> int:
-    """Return the count of other sessions in which the user repeated this in similar words."""
+    """Return in how many other sessions the user said the candidate's text in similar words."""
     times = candidate.evidence.get(AGAIN)
     return times if isinstance(times, int) else 0
 
 
 def note_shown(memory: Memory, listed: Sequence[Record], now: str) -> None:
-    """Log that this session was shown these candidates, so its repetitions do not confirm them."""
+    """Log that this session was shown these candidates, so that repeating them confirms nothing."""
     session = memory.settings.session
     if not (session and listed and memory.settings.writes):
         return
@@ -68,7 +68,9 @@ def named(memory: Memory, text: str) -> Record:
 
 
 def demote_unconfirmed(memory: Memory, before: str, least_sessions: int) -> int:
-    """Turn old unconfirmed statements of the assistant into candidates; return their count."""
+    """Turn unconfirmed notes of the assistant into candidates; return their count. A note must be
+    older than `before`, and than the newest `least_sessions` sessions of its database.
+    """
     demoted = 0
     for database in memory.databases():
         newest = "SELECT started_at FROM sessions ORDER BY started_at DESC LIMIT 1 OFFSET ?"

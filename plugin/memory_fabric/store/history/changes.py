@@ -44,7 +44,7 @@ class Change(NamedTuple):
 
     @property
     def settles(self) -> bool:
-        """Return True if this only sets a STAGED note's final trust; undo it only with the note."""
+        """Return True if this only sets the final trust of a staged note, and is undone with it."""
         former = former_records(self.inverse)
         return self.kind == "put_record" and any(STAGED in r.get("evidence", {}) for r in former)
 
@@ -56,7 +56,9 @@ def read(
     limit: int = -1,
     undone: frozenset[str] | None = None,
 ) -> list[Change]:
-    """Return matching operations, newest first. `undone` is the set of undone ids, if known."""
+    """Return the operations that match the SQL condition `where` with `values`, newest first.
+    `undone` is the set of ids of undone operations; if None, it is read from the database.
+    """
     if undone is None:
         ids_undone: set[str] = set()
         undos = "FROM operations WHERE kind = 'undo' ORDER BY seq DESC"
@@ -113,9 +115,9 @@ def by_id(memory: Memory, text: str) -> Change:
 
 
 def together(memory: Memory, change: Change, *, is_named: bool = False) -> list[Change]:
-    """Return the changes that are undone together with this one: those of its batch, newest first,
-    then all changes to records that a note of the batch replaced. If the user selected a change
-    (`is_named`) of a `learn` run, return it alone, unless it is the first change of the run.
+    """Return the changes to undo together with this one: those of its batch, newest first, then all
+    changes to records that a note of the batch replaced. If the user selected this change
+    (`is_named`), and it belongs to a `learn` run but did not begin it, return only this change.
     """
     batch = change.payload.get("batch")
     if not isinstance(batch, str) or not batch:
@@ -124,7 +126,7 @@ def together(memory: Memory, change: Change, *, is_named: bool = False) -> list[
     if is_named and change.kind != LEARN and any(c.kind == LEARN for c in changes):
         return [change]
     listed_ids = {c.id for c in changes}
-    # A `forget` without tombstones deleted statements that a note of the batch replaces.
+    # A `forget` without tombstones (`bury` False) deleted what a note of the batch replaces.
     said_better = [c for c in changes if c.kind == "forget" and c.payload.get("bury") is False]
     said_better = [c for c in said_better if not c.payload.get("moved_to")]
     replaced = [record for c in said_better for record in former_records(c.inverse)]
@@ -161,7 +163,7 @@ def who(by: Payload) -> str:
 
 
 def entity_names(change: Change) -> list[str]:
-    """Return all names in a change that may be names of affected entities, each once."""
+    """Return the values of all fields of a change that can contain an entity's name, each once."""
     parts = (change.payload, *(step["payload"] for step in change.inverse))
     return list(dict.fromkeys(name for part in parts for name in _names(part)))
 

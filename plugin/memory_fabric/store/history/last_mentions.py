@@ -39,9 +39,9 @@ _MENTIONS = f"""
 
 
 class AgedMemory(NamedTuple):
-    """An entity or record (`kind`) and the time of its last mention; other fields later show if it
-    has changed. For an entity, `newest` and `linked` are the row numbers of its newest observation
-    and relation. For a record, `newest` counts the sessions that stated it, and `id` is set.
+    """An entity or record (`kind`), and the time of its last mention. Other fields serve to notice
+    changes. For an entity, `newest` and `linked` are the row numbers of its newest observation and
+    relation. For a record, `id` is set, and `newest` counts the sessions that stated it.
     """
 
     kind: str
@@ -87,7 +87,7 @@ def mentions(db: Database, now: str) -> dict[int, list[Mention]]:
 
 
 def with_text(db: Database, item: AgedMemory, max_chars: int) -> AgedMemory:
-    """Add a record's text, or an entity's relation count and newest observation. Texts are cut."""
+    """Add a record's text, or an entity's newest observation and relation count; cut the text."""
     if item.kind == RECORD:
         row = db.row(
             "SELECT substr(what, 1, ?1), (SELECT group_concat(value, ', ') FROM (SELECT "

@@ -39,7 +39,7 @@ def id_part(text: str) -> str:
 
 
 def record_by_id(memory: Memory, text: str) -> tuple[Record, list[str], str]:
-    """Return (record, its sessions, store) by the end of its id. Raises NotFound, BadInput."""
+    """Find (record, sessions, kind of database) by the end of an id. Raises NotFound, BadInput."""
     ending = id_part(text)
     like, databases = ("id LIKE ?", ("%" + ending,)), memory.databases()
     pairs = ((pair, db.kind) for db in databases for pair in records.find(db.connection, *like))
@@ -98,7 +98,7 @@ def aliases_of(database: Database, name: str) -> list[str]:
 
 
 def tiers_holding(memory: Memory, record_id: str) -> list[str]:
-    """Return the places that now store a record: graph, queue, decisions.jsonl, MEMORY.md."""
+    """Return which of `graph`, `queue`, `decisions.jsonl` and `MEMORY.md` contain the record."""
     tiers = ["graph"] if memory.find_records("id = ?", (record_id,)) else []
     for folder in dict.fromkeys(memory.queue_folder(kind) for kind in ("project", "user")):
         try:
@@ -129,7 +129,7 @@ def memory_md_file(memory: Memory) -> memory_md.MemoryFile:
 
 
 def pin(memory: Memory, name: str, by: Provenance, *, off: bool = False) -> Record:
-    """Pin a record to every session's start, or unpin it if `off`; return the changed record."""
+    """Pin a record to show it at session starts, or unpin it (`off`); return the changed record."""
     record, seen_in, store = record_by_id(memory, name)
     pinned = record._replace(pinned=not off)
     if pinned != record:
@@ -149,7 +149,7 @@ def record_json(record: Record) -> dict[str, Any]:
 
 
 def version_of(record: Record) -> str:
-    """Return an eight-digit checksum of the fields a user decides on, to detect later changes."""
+    """Return a checksum (8 hex digits) of the fields a user decides on, to detect later changes."""
     stated = (
         *(record.id, record.type, record.what, record.why, *record.alternatives),
         *(record.scope, record.domain, record.status, str(record.pinned)),

@@ -26,7 +26,6 @@ _ONLY_LEARNED = (
     "AND json_extract(value, '$[1]') = -1))"
 )
 _SPAN = f"SELECT min(started_at), max(seen_at) FROM sessions WHERE NOT {_ONLY_LEARNED}"
-# A query for the ids of records that state an observation about the entity with this name.
 _STATING = (
     "SELECT c.record FROM claims AS c JOIN observations AS o ON o.id = c.row "
     "JOIN entities AS e ON e.id = o.entity WHERE c.kind = 'observations' AND e.name = ?"
@@ -83,7 +82,7 @@ class EntityTrace(NamedTuple):
 
 
 class GraphRows(NamedTuple):
-    """Entities that a record created (`new`) or found (`known`); counts of its other graph rows."""
+    """Entities that a record created (`new`) or reused (`known`), and counts of its other rows."""
 
     new: tuple[str, ...] = ()
     known: tuple[str, ...] = ()
@@ -131,7 +130,7 @@ def described(memory: Memory, change: Change) -> Change:
 
 
 def graph_rows(memory: Memory, record: Record, *, repeated: bool) -> GraphRows:
-    """Return a record's rows in the graph. For a `repeated` statement, no entity counts as new."""
+    """Return a record's graph rows; if it was `repeated` now, all its entities are `known`."""
     for database in memory.databases():
         if database.row("SELECT 1 FROM records WHERE id = ?", (record.id,)) is None:
             continue
@@ -146,7 +145,7 @@ def graph_rows(memory: Memory, record: Record, *, repeated: bool) -> GraphRows:
 
 
 def injections_since(databases: Iterable[Database], since: str) -> list[tuple[str, str, str, str]]:
-    """Return (session, memory, channel, time) of injections, except subagents' and copied ones."""
+    """Return (session, memory, channel, time) of injections; skip subagents and copies in forks."""
     query = (
         "SELECT i.session, i.memory, i.channel, i.created_at FROM injections AS i "
         "JOIN sessions AS s ON s.id = i.session WHERE i.agent = '' AND i.created_at >= ? "
@@ -227,7 +226,7 @@ def _concerning(memory: Memory, name: str) -> list[Change]:
         ids = {id_ for db in databases for n in names for (id_,) in db.rows(_STATING, (n,))}
     concerned: dict[str, Change] = {}
     searched: set[str] = set()
-    while searched != names | ids:  # repeat if a merge among the results added former names
+    while searched != names | ids:  # a merge that was found adds former names: search again
         searched, endings = names | ids, tuple(ids)
         patterns = [f'%"{_escaped(name)}"%' for name in sorted(names)]
         patterns += [f'%{_escaped(id_)}"%' for id_ in sorted(ids)]
@@ -265,7 +264,7 @@ def _of_record(memory: Memory, id_: str) -> tuple[Injection, ...]:
 
 def _of_entity(memory: Memory, name: str) -> tuple[Injection, ...]:
     key = f"graph:{name}"
-    if memory.domains is not None:  # observations may be of other domains, so leave them out
+    if memory.domains is not None:  # omit observations, as they may be of unreadable domains
         return _injections(memory, "memory = ?", key)
     where = "memory = ?1 OR substr(memory, 1, ?2) = ?1 || '#'"
     return _injections(memory, where, key, len(key) + 1)

@@ -22,7 +22,7 @@ _UNDO_OF = (
 
 
 class Undone(NamedTuple):
-    """The result of undoing a change: the id of the undo (`by`), or the reason why it failed."""
+    """The result of undoing `change`: the undo's id (`by`), or why there is none (`because`)."""
 
     change: Change
     by: str = ""

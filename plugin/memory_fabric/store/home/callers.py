@@ -1,5 +1,5 @@
-"""Callers of the server's tools. The client sends the server only a call's id, so a hook saves the
-session and agent of each call by this id (decision 0031), in files, so that it opens no database.
+"""Callers of the server's tools. The client sends the server only the id of a call. A hook saves
+the call's session and agent under this id (decision 0031), in files, so that it opens no database.
 """
 
 import os
@@ -17,7 +17,7 @@ CLEAN_UP_EVERY_S = 3600
 
 
 class Caller(NamedTuple):
-    """A session, and its agent's id and type; both are empty if the main conversation calls."""
+    """The session of a call; `agent` and `agent_type` are empty if the main conversation calls."""
 
     session: str = ""
     agent: str = ""

@@ -1,13 +1,14 @@
 """Marker files by which `hooks/launch` decides, without Python, that a tool call needs no hook.
 
 The file `has-<kind>` next to a database exists while the database has records of this kind (KINDS).
-But if no rule with a `When:` condition applies to any tool call, `has-rules` is removed, and the
-file `unbound-rules` stores a checksum of these rules, which is valid until a rule changes. In the
-home folder, the file `launch/places/<folder>/@project` names the project of a folder in which a
-session was launched. If this file exists, and neither the project nor the user has a `has-<kind>`
-file, the launcher exits at once. If `@project` is missing, the launcher starts Python, and the hook
-writes the file. Other missing files are created by the next change of the database, at the latest
-at a session's start.
+There is one exception: if no rule with a `When:` condition applies to any tool call, `has-rules` is
+removed. The file `unbound-rules` then stores a checksum of these rules, valid until a rule changes.
+
+In the home folder, the file `launch/places/<folder>/@project` names the project of a folder in
+which a session was launched. If it exists, and neither the project nor the user has a `has-<kind>`
+file, the launcher exits at once. If it is missing, the launcher starts Python, and the hook writes
+it. A missing `has-<kind>` file is created by the next change of the database, at the latest at a
+session's start.
 """
 
 import os

@@ -1,8 +1,9 @@
-"""The hooks' log, notices for the user, and marks: empty files by which events inform later ones.
+"""The hooks' log, notices for the user, and marks: empty files that an event leaves for later ones.
 
 The log has one line per problem. A notice waits until an event can show it, and is shown once. A
-mark says that a part of memory fails (e.g. the journal), or a prompt was lost or got no memories in
-time; it works even on a full disk. A failing part is reported again only if it worked in between.
+mark says that a part of memory (e.g. the journal) fails, that a prompt was not saved, or that it
+got no memories in time. A mark can be made even on a full disk. A failing part is reported again
+only if it worked in between.
 """
 
 import os
@@ -58,12 +59,12 @@ def note(home: str, data_dir: str, line: str) -> None:
 
 
 def note_late(places: Sequence[str], event: str, work: Sequence[str]) -> None:
-    """Log that an event ran out of time and left this work to later events. Never raises."""
+    """Log that an event ran out of time and left the tasks `work` to later events. Never raises."""
     _append_in_first(places, f"{_now()} {event}{OUT_OF_TIME}{', '.join(work)}")
 
 
 def late_events(folders: Iterable[str], work: Container[str] = ()) -> dict[str, int]:
-    """Count timeouts in these logs by event; with `work`, only if a part of it was left undone."""
+    """Count timeouts in these logs by event; with `work`, only those that left such work undone."""
     counts: dict[str, int] = {}
     for path in (os.path.join(folder, LOG_NAME + end) for folder in folders for end in ("", ".1")):
         try:
@@ -92,7 +93,6 @@ def _now() -> str:
 
 
 def _append_in_first(places: Sequence[str], line: str) -> bool:
-    """Append to the log in home, else in the data folder; return False if neither is writable."""
     home, data_dir = places
     folders = (os.path.join(home, "logs") if home else "", data_dir)
     return any(folder and _append(folder, line) for folder in folders)
@@ -114,7 +114,7 @@ def _append(folder: str, line: str, name: str = LOG_NAME) -> bool:
 
 
 def add(home: str, text: str, *, place: str = "") -> None:
-    """Save a notice for the next event (project `place`, if set). Raises OSError, TimeoutError."""
+    """Save a notice for the next event, in project `place` if set. Raises OSError, TimeoutError."""
     # Imported late: slow to import, and needed only for a notice.
     from memory_fabric.redaction.redact import redact
 
@@ -125,7 +125,7 @@ def add(home: str, text: str, *, place: str = "") -> None:
 
 
 def take(home: str, place: str = "") -> list[str]:
-    """Remove and return the notices for `place` and for all places; none if the file is locked."""
+    """Remove and return notices for `place` and for everywhere; take none if the file is locked."""
     path = os.path.join(home, NOTICES)
     if not os.path.exists(path):
         return []
@@ -169,7 +169,9 @@ def take_mark(mark: str, places: Sequence[str]) -> bool:
 
 
 def notice_of_failures(failures: Sequence[str], settings: Settings, event_name: str) -> str:
-    """Return a notice of new failures, and once of a prompt that got no memories in time; or ''."""
+    """Return a notice of failures that were not reported yet; '' if there are none. At a Stop
+    event, also report, but only once per home, that a prompt got no memories in time.
+    """
     from memory_fabric.redaction.redact import without_secrets  # imported late: failures are rare
 
     places = (settings.home, settings.data_dir)
@@ -182,7 +184,7 @@ def notice_of_failures(failures: Sequence[str], settings: Settings, event_name: 
                 take_mark(name, [os.path.dirname(folder)])
         is_late = take_mark(UNTOLD_PROMPT, places) and is_first_time(places[0], "out-of-time")
         late = LATE_NOTICE if is_late else ""
-    # At a prompt, only report that nothing was stored. Other failures may end, or are shown later.
+    # At a prompt, only report that nothing was stored: other failures may pass, or are shown later.
     by_kind: dict[str, str] = {}
     for failure in failures:
         kind = _kind_of(failure)
@@ -211,7 +213,7 @@ def _kind_of(failure: str) -> str:
 
 
 def _make_mark(name: str, places: Sequence[str], flags: int) -> bool | None:
-    """Create a mark; return False if it exists already, None if no folder is writable."""
+    """Create a mark; return False if it exists (with O_EXCL), None if no folder is writable."""
     for folder in _mark_folders(places):
         path = os.path.join(folder, name)
         try:

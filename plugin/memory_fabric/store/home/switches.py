@@ -1,6 +1,6 @@
 """Settings in home: config.toml and switches.json, which are read again after each change. If
-config.toml cannot be parsed, only its switches that turn something off apply. If such a file might
-isolate a domain (hide its memories elsewhere), or cannot be read, all memory is off.
+config.toml cannot be parsed, only its switches that turn something off apply. If an invalid file
+might isolate a domain (hide its memories from other domains), or cannot be read, all memory is off.
 """
 
 import os
@@ -49,7 +49,7 @@ def settings_of(environ: Mapping[str, str]) -> Settings:
 
 
 def follow(settings: Settings, home: str) -> Settings:
-    """Return the settings, updated with the switches and domains now in config.toml."""
+    """Return the settings with the switches and domains that config.toml contains now."""
     file = read_file(home)
     return config.with_changes(settings, file.table, file.complaint if file.closed else "")
 
@@ -71,13 +71,13 @@ def read_file(home: str) -> ConfigFile:
 
 
 def state(home: str, project_id: str) -> dict[str, bool]:
-    """Return which of reading, writing and notes are on, both globally and in the project."""
+    """Map `read`, `write` and `notes` to True unless switched off globally or in the project."""
     tables = _tables(home, EVERYWHERE, project_id)
     return {p: all(table.get(p) is not False for table in tables) for p in (*PARTS, NOTES)}
 
 
 def notes_off_times(home: str, project_id: str) -> list[tuple[str, str]]:
-    """Return the global and the project's periods (from, until; ISO 8601) with notes turned off."""
+    """Return all periods (from, until; ISO 8601) with notes off, globally or in the project."""
     tables = _tables(home, EVERYWHERE, project_id)
     spans = (span for table in tables for span in table.get(OFF_TIMES, ()))
     return [(str(since), str(until)) for since, until in spans]

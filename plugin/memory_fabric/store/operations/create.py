@@ -19,8 +19,8 @@ _TAKE_OVER = (
 
 
 def create_entities(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Create entities with their observations. Add missing observations to existing entities. With
-    `apart`, an observation also counts as missing if only other domains contain it.
+    """Create entities with their observations; add to existing entities the observations that they
+    lack. If the payload has `apart`, an observation of another domain does not count as existing.
     """
     created, merged = [], []
     statement = _Statement(c, payload, by)
@@ -89,8 +89,8 @@ def add_observations(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 class _Statement:
-    """The effects of one operation: new rows, changed rows, and the inverse of both. If the payload
-    has `apart`, `only` is the caller's domain, and no other is changed; otherwise, `only` is None.
+    """The effects of one operation: new rows, changed rows, and the steps that undo both. If the
+    payload has `apart`, `only` is the caller's domain, and no other is changed; else it is None.
     """
 
     def __init__(self, c: Connection, payload: Payload, by: Provenance) -> None:
@@ -130,7 +130,7 @@ class _Statement:
         return wanted, ids, created
 
     def detach(self, entity: int, texts: Iterable[str] = ()) -> None:
-        """Make an entity and observations independent of records: now they are stated directly."""
+        """Make an entity and these observations direct statements, which outlive their records."""
         c, only, mine = self._c, self.only or "", rows.nothing()
         of_records = "e.id = ?1 AND e.record <> '' AND (?2 = '' OR e.domain = ?2)"
         mine["entities"] = rows.entities(c, of_records, (entity, only))
@@ -153,7 +153,7 @@ class _Statement:
             self._detached += [restore.group(table, after, before) for after, before in changed]
 
     def finished(self, result: dict[str, Any], *inverse: dict[str, Any]) -> Result:
-        """Add refused names to the result as `forgotten`; return it with the complete inverse."""
+        """Return the result, with refused names as `forgotten`, and all steps of the inverse."""
         if self.guard.forgotten:
             result["forgotten"] = list(self.guard.forgotten)
         return result, [*inverse, *restore.op(self._detached), *tombstones.op(self.guard.lifted)]

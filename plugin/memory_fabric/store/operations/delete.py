@@ -64,9 +64,9 @@ def delete_relations(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 def forget(c: Connection, payload: Payload, by: Provenance) -> Result:
     """Forget entities, observations, turns, and records with the graph rows that they added. An
-    undo restores everything except turns, because operations do not contain their text. A later
-    statement of the content may store it again; an older statement that is replayed may not. With
-    `only`, other domains are unaffected.
+    undo restores everything except turns, because operations do not contain their text. The content
+    can be stored again by a later statement, but not by the replay of an older one. If the payload
+    has `only`, other domains are unaffected.
     """
     result, inverse = _forget_records(c, payload, by)
     only = payload.get("only")
@@ -98,8 +98,8 @@ def forget(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def _forget_records(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Delete records and their graph rows; the records that they superseded become valid again. The
-    inverse does not restore records of scope `local`. If `bury` is False, set no tombstones.
+    """Delete records and their graph rows. What they superseded becomes valid again, or gets their
+    successor. The inverse does not restore `local` records. With `bury` False, set no tombstones.
     """
     undo, touched, buried = list[dict[str, Any]](), list[str](), list[list[Any]]()
     links: list[remember.Link] = []
@@ -120,7 +120,7 @@ def _forget_records(c: Connection, payload: Payload, by: Provenance) -> Result:
         if bury and not any(record.scope == "local" for record, _ in stored):
             key = remember.key_sum(stored[-1][0]) if stored else 0
             buried += tombstones.put(c, id_, key, by.at)
-    # Undo in reverse order: a row that two deleted records stated was deleted only with the second.
+    # Undo in reverse order: a row stated by two of the records was deleted with the last of them.
     inverse = [*tombstones.op([], buried), *undo[::-1], *remember.links_back(links)]
     return {"deleted": count, "touched": touched}, inverse
 
@@ -135,7 +135,9 @@ def _delete(c: Connection, table: str, matches: Sequence[rows.Row], only: Domain
 
 
 def _leave_to_others(c: Connection, removed: rows.Rows, only: Domains) -> list[restore.Group]:
-    """Hand rows to records of other domains that state them too; the returned groups undo this."""
+    """If a record of another domain also states a row, attribute the row to that record and take it
+    out of `removed`. Return groups with which `restore.replace` can undo this.
+    """
     groups: list[restore.Group] = []
     domain = "SELECT domain FROM records WHERE id = ?"
     for table in ("observations", "relations") if only is not None else ():

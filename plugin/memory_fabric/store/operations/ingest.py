@@ -17,8 +17,8 @@ _NOT_CONTENT = frozenset(("idempotency_key", "created_at"))
 
 
 def ingest(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Queue a text. If its idempotency key is known, the result has `repeated`, and also `conflict`
-    if the content differs. With `outcome`, the text is stored as already processed.
+    """Queue a text, unless its idempotency key is known: then the result has `repeated`, and also
+    `conflict` if the content differs. With `outcome`, the text is stored as already processed.
     """
     value = payload["ingest"]
     key, body = str(value.get("idempotency_key") or ""), json.dumps(value, ensure_ascii=False)

@@ -19,16 +19,16 @@ class Kind(NamedTuple):
     """One kind of operation. `shape` describes the payload's fields, in the format of `fits`.
     `apply` runs inside the transaction of `write`, with a redacted payload of this shape. It
     returns a result and an inverse: steps `{"kind", "payload"}` that restore the former state if
-    applied in order. `touched` in the result lists entities that may have become orphans.
+    applied in order. The list `touched` in the result names entities that may have become orphans.
     `describe` returns a phrase for a payload and its inverse. `derive`, if given, returns the
-    inverse of an operation whose payload was all new. With `is_logged=False`, an operation is not
-    logged, and may not be a step of an inverse.
+    inverse that an operation has if everything in its payload was new. With `is_logged=False`, an
+    operation is not logged, and may not be a step of an inverse.
 
-    With `items`, each item of the payload changes the database that contains its entities;
-    otherwise, an operation changes only one database. `items` names the payload's list, and the
-    fields of an item that contain entities' names. `answers` names the result's list, and the
-    fields that identify an item there. With `apart` in its payload, an operation adds only to the
-    caller's domain; with `only`, it deletes only in the domains listed there.
+    If `items` is set, each item of the payload changes the database that contains its entities;
+    otherwise, an operation changes only one database. `items` names the list in the payload, and an
+    item's fields with names of entities. `answers` names the list in the result, and the fields
+    that identify an item there. If a payload has `apart`, the operation adds only to the caller's
+    domain; if it has `only`, the operation deletes only in the domains listed there.
     """
 
     shape: Payload
@@ -46,7 +46,7 @@ def step(kind: str, **payload: Any) -> dict[str, Any]:
 
 
 def fits(value: Any, shape: Any) -> bool:
-    """Return True if a value has this shape: a type, a check, `[shape]`, or an object's fields."""
+    """Return True if a value fits a type, predicate, list `[shape]`, or object {name: shape}."""
     if isinstance(shape, type):
         return type(value) is int if shape is int else isinstance(value, shape)
     if isinstance(shape, dict):
@@ -58,7 +58,7 @@ def fits(value: Any, shape: Any) -> bool:
 
 
 def options(**shapes: Any) -> dict[str, Check]:
-    """Return, for each optional field, a check that a value is None or has the given shape."""
+    """Return `shapes` for `fits` in which each field is optional, i.e. may be None or missing."""
 
     def optional(shape: Any) -> Check:
         return lambda value: value is None or fits(value, shape)

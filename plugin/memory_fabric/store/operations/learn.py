@@ -11,10 +11,9 @@ from memory_fabric.store.operations.kind import Kind, Result, options, step
 from memory_fabric.store.queries.conditions import insert
 from memory_fabric.text import index_extra
 
-# Fields that each turn has, and fields that it may have.
 _TURN, _OPTIONAL = "id session role text created_at".split(), ("place", "agent", "project")
 TURNS, SESSION = "turns", "session"
-# The offset that is saved for a session that was unknown before the run.
+# Saved in place of a transcript's offset if the session was unknown before the run.
 UNKNOWN = -1
 # The prefix of the key in `meta` for a session that a run has begun but not finished.
 OPEN = "learning "
@@ -71,7 +70,9 @@ def unlearn(c: Connection, payload: Payload, by: Provenance) -> Result:
 def adopt(
     db: Database, session: str, path: str, batch: str, started_at: str, seen_at: str, notes: Payload
 ) -> None:
-    """Save a past session, if new, as ended; note that run `batch` reads its transcript `path`."""
+    """Save a past session as ended at `seen_at`, unless it is stored already. Also save that the
+    run `batch` has begun to read its transcript, and how far it had been read before.
+    """
     text = json.dumps(notes, ensure_ascii=False) if notes else ""
     row = {"id": session, "started_at": started_at, "seen_at": seen_at, "ended_at": seen_at}
     with db.transaction(durable=False) as c:
@@ -103,7 +104,7 @@ def is_begun(database: Database, batch: str) -> bool:
 
 
 def made_by(database: Database, batch: str) -> tuple[int, int, int]:
-    """Return the counts of turns, fixes and candidates from a run. Raises StoreUnavailable."""
+    """Return how many turns, fixes and candidates a run has stored. Raises StoreUnavailable."""
     [(turns, fixes, candidates)] = database.rows(
         "SELECT (SELECT coalesce(sum(json_array_length(value)), 0) FROM meta WHERE key >= ?2 AND "
         "key < ?3), count(DISTINCT CASE WHEN r.type = 'solution' THEN r.id END), "

@@ -14,7 +14,6 @@ from memory_fabric.store.operations.kind import Kind, Result, Steps, step
 from memory_fabric.store.operations.rows import Row
 from memory_fabric.text import name_key
 
-# Selects the ids of records that state something about an entity.
 _CLAIMING = (
     "SELECT c.record FROM observations AS o CROSS JOIN claims AS c "
     "ON c.kind = 'observations' AND c.row = o.id WHERE o.entity = ? UNION "
@@ -133,7 +132,9 @@ def _relations(c: Connection, into: str, names: Sequence[str]) -> list[restore.G
 def _moved(
     table: str, some: Iterable[Row], moved: Callable[[Row], Row], content: Sequence[str]
 ) -> list[restore.Group]:
-    """Return groups that move rows to the merged entity; those then equal in `content` are one."""
+    """Return groups that replace each row by `moved(row)`, which belongs to the merged entity. Rows
+    that are then equal in the fields `content` become a single row.
+    """
     alike: dict[tuple[Any, ...], list[Row]] = {}
     for row in sorted(some, key=lambda row: int(row["id"])):
         now = moved(row)

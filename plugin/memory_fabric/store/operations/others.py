@@ -30,9 +30,9 @@ _RECORDS_OF_TEAM = f"SELECT substr(key, 3) {_HELD}"
 
 def store_others(c: Connection, payload: Payload, by: Provenance) -> Result:
     """Store the current content of a shared journal; return counts of stored and deleted records.
-    `records` are new or changed records, `forgotten` ids marked as forgotten, `here` all ids in the
-    journal, and `sums` checksums of the lines that were read. A record no longer in the journal is
-    deleted, unless it is pinned, or is in another clone's journal or in a team's log.
+    The payload has new or changed `records`, the ids marked as `forgotten`, all ids `here` in the
+    journal, and the checksums (`sums`) of the lines that were read. A record that left the journal
+    is deleted, unless it is pinned, or is in another clone's journal or in a team's log.
     """
     place, stored = payload["place"], []
     of_team = f"{_OF_TEAM} ?"  # skip a record of a team's log: unlike a journal, it proves authors
@@ -94,9 +94,9 @@ def claimed_record(
     *,
     any_forgotten: bool = True,
 ) -> Record | None:
-    """Return another user's record in the form to store; None if this user wrote or forgot it. Keep
-    the pin of `old`, the stored version, and its successor if that is this user's. `any_forgotten`
-    is False if there are no tombstones.
+    """Return another user's record in the form to store; None if this user wrote or forgot it. From
+    the stored version `old`, keep the pin, and the successor if a record of this user superseded
+    `old`. `any_forgotten` is False if there are no tombstones.
     """
     if old is not None and not is_of_others(old):
         return None
@@ -134,7 +134,7 @@ def drop(c: Connection, id_: str, *, pinned: bool) -> int:
 
 
 def _held_elsewhere(c: Connection, place: str) -> set[str]:
-    """Return the ids of records in a team's log, or in other clones' journals when last read."""
+    """Return record ids in a team's log, or in journals other than `place` (as last read)."""
     others = "SELECT key FROM meta WHERE substr(key, 1, ?) = ? AND key <> ?"
     keys = c.execute(others, (len(LINES), LINES, LINES + place)).fetchall()
     ids = {id_ for (key,) in keys for id_ in sums(c, key.removeprefix(LINES))}
@@ -147,7 +147,7 @@ def note_any(c: Connection) -> None:
 
 
 def held_by_journal(c: Connection) -> set[str]:
-    """Return the ids of records in shared journals when last read, except a team's records."""
+    """Return ids of records in shared journals, as last read, that are not in a team's log."""
     return _held_elsewhere(c, "") - {id_ for (id_,) in c.execute(_RECORDS_OF_TEAM)}
 
 

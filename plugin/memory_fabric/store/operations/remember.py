@@ -36,10 +36,10 @@ _CHANGED_BY_PEOPLE = ("type", "scope", "why", "status")
 def remember(c: Connection, payload: Payload, by: Provenance) -> Result:
     """Store a record and its graph rows; a repetition only strengthens the record that it repeats.
     The result has `record` as stored (None if it was forgotten earlier), and `repeated`. A
-    candidate becomes active when a second session states it; a prompt alone, or an `echo` of an
+    candidate becomes active when a second session states it; a mere prompt, or an `echo` of an
     earlier statement, does not count. A forgotten record returns only if the user states it again
     later. Records listed in `supersedes` are superseded if `models.may_close` permits. `past` marks
-    a record from an old session: its undo sets no tombstone, so it may be stored again.
+    a record from an old session: an undo sets no tombstone for it, so it may be stored again.
     """
     new = records.from_object(payload["record"])
     # Delete the record if it was read from a shared journal, and so stored as another user's.
@@ -98,7 +98,7 @@ def put_record(c: Connection, payload: Payload, by: Provenance) -> Result:
         return {"record": None, "repeated": False}, []
     before = records.find(c, "id = ?", (record.id,))
     old, seen = before[0] if before else (None, [])
-    # A stored record keeps its link (other operations change it); else use the payload's link.
+    # Keep a stored record's link, which other operations set. For a new record, use the payload's.
     if old is not None:
         record = record._replace(superseded_by=old.superseded_by, valid_to=old.valid_to)
     elif record.superseded_by and not _exists(c, record.superseded_by):
@@ -119,8 +119,8 @@ def supersede(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 def _close(c: Connection, new: Record, stored: Record, ids: Iterable[str]) -> list[Link]:
     """Mark the records `ids` as superseded by `stored`, if `new` may supersede them; return the
-    links that were set. `stored` is `new` itself, or the older record that `new` repeats. The
-    permission depends on the trust of `new`; it is checked again here, within the transaction.
+    links that were set. `stored` is `new` itself, or the older record that `new` repeats. What
+    `new` may supersede depends on its trust; this is checked again here, within the transaction.
     """
     if stored.status != "active":
         return []
@@ -132,7 +132,7 @@ def _close(c: Connection, new: Record, stored: Record, ids: Iterable[str]) -> li
 
 
 def reopen(c: Connection, deleted: Record) -> list[Link]:
-    """Link records that a deleted record superseded to its successor; without one, reopen them."""
+    """Reopen the records that a deleted one superseded, or link them to its successor, if any."""
     successor = deleted.superseded_by if _exists(c, deleted.superseded_by) else ""
     links = []
     for old, _ in records.find(c, "superseded_by = ?", (deleted.id,)):
@@ -163,9 +163,9 @@ def _exists(c: Connection, id_: str) -> bool:
 def _replace(
     c: Connection, old: Record | None, new: Record, sessions: list[str], put: Any = None
 ) -> tuple[Any, Steps]:
-    """Store a record's row; replace its graph rows by new ones, or by `put`, a pair (rows,
-    provenance). Return the former graph rows (None if unchanged), and steps that undo other changes
-    (tombstones, other rows).
+    """Store a record's row; replace its graph rows by new ones or, if `put` is given as (rows,
+    provenance), by these rows. Return the former graph rows (None if unchanged), and the steps that
+    undo changes of tombstones and of other rows.
     """
     if old is not None and put is None and _graph_part(old) == _graph_part(new):
         records.put(c, new, sessions)
@@ -264,7 +264,7 @@ def _same(c: Connection, new: Record) -> records.Stored | None:
 
 
 def _with_same_text(c: Connection, new: Record, where: str, *values: Any) -> records.Stored | None:
-    """Return this user's record with the text, scope and domain of `new` that fulfils `where`."""
+    """Return this user's record that fulfils `where` and has the text, scope, domain of `new`."""
     where = f"key = ? AND scope = ? AND domain = ? AND source <> '{OTHERS}' AND {where}"
     alike = records.find(c, where, (records.key_of(new.what), new.scope, new.domain, *values))
     same = (pair for pair in alike if records.have_same_text(pair[0], new))
@@ -305,7 +305,7 @@ def _strengthened(old: Record, new: Record, second_sighting: bool) -> Record:
 
 
 def _with_stated(old: Record, new: Record) -> dict[str, Any]:
-    """Return a record's evidence plus its repetition's, unless the repetition is less trusted."""
+    """Return the evidence of `old`, plus that of `new` if `new` is at least as trusted."""
     evidence, times = dict(old.evidence), new.evidence.get(models.AGAIN)
     if old.status == "candidate" and isinstance(times, int):
         return evidence | {models.AGAIN: times}
@@ -321,7 +321,7 @@ def _with_stated(old: Record, new: Record) -> dict[str, Any]:
 
 
 def is_forgotten(c: Connection, new: Record) -> bool:
-    """Return True if the record or its text was forgotten and this statement may not restore it."""
+    """Return True for a forgotten id, or a forgotten text that the user has not stated later."""
     if tombstones.is_set(c, new.id):
         return True
     last = "SELECT max(created_at) FROM tombstones WHERE key = ?"
@@ -340,7 +340,7 @@ def _result(record: Record, *, repeated: bool) -> dict[str, Any]:
 
 
 def put_op(record: Record, seen: list[str], lifted: Any) -> dict[str, Any]:
-    """Return the step that brings a record back to this state, with its former graph rows."""
+    """Return the step that restores this version of a record; `lifted` are its graph rows."""
     return step("put_record", record=records.as_object(record), seen_in=seen, rows=lifted)
 
 

@@ -54,9 +54,9 @@ def put_back(
     c: Connection, removed: Payload, by: Provenance, *, claim_again: bool = False
 ) -> tuple[Rows, list[Group]]:
     """Insert deleted rows again, with their old row numbers if these are free. Skip rows whose
-    entity is missing or content is forgotten. With `claim_again`, attribute an existing row to its
-    former record. Return the inserted rows, and groups with which `replace` can undo the changes to
-    existing rows.
+    entity is missing, or whose content is forgotten. If a row exists already, `claim_again`
+    attributes it to its former record. Return the inserted rows, and groups with which `replace`
+    can undo the changes to existing rows.
     """
     new, changed = rows.nothing(), []
     for table in _ENDS:
@@ -85,15 +85,14 @@ def put_back(
 
 
 def replace(c: Connection, groups: Sequence[Payload], by: Provenance) -> list[Group]:
-    """In each group, replace the rows `out` by the rows `in`, if all rows in `out` exist. Delete an
-    entity that is only in `out` if nothing refers to it. Return the groups that reverse this.
+    """In each group whose rows `out` all exist, replace them by the rows `in`. Delete an entity
+    that is only in `out` if nothing refers to it any more. Return the groups that undo this.
     """
     fitting = [(live, group) for group in groups if (live := _live(c, group["out"])) is not None]
     for live, _ in fitting:
         rows.remove(c, live | {"entities": []})
     for live, group in fitting:
         for row in live["entities"]:
-            # Delete an entity that is only in `out`, and aliases that are not in `in`.
             if not (after := _named(group["in"], row["name"])):
                 rows.remove(c, rows.nothing() | {"entities": rows.orphans(c, [row["name"]])})
                 continue
@@ -154,7 +153,7 @@ def _live(c: Connection, wanted: Payload) -> Rows | None:
 
 
 def _add_names(c: Connection, live: Rows, change: Payload, by: Provenance) -> Rows:
-    """Insert entities of `change` that `live` lacks, update others; return their stored rows."""
+    """Insert entities of `change` that are not `live`, update those that are; return all rows."""
     before = {row["name"]: row for row in live["entities"]}
     incoming = change["in"].get("entities") or ()
     new, _ = put_back(c, {"entities": [r for r in incoming if r["name"] not in before]}, by)
@@ -180,7 +179,9 @@ def _named(side: Payload, name: str) -> Row:
 
 
 def _incoming(live: Rows, change: Payload) -> Rows:
-    """Return rows to insert; the first takes over later changes of the replaced row's records."""
+    """Return the rows to insert. In each table, the first of them takes over changes to the records
+    of the first replaced row that were made since the group was saved.
+    """
     incoming = rows.nothing()
     for table in ("observations", "relations"):
         incoming[table] = [dict(row) for row in change["in"].get(table) or ()]
@@ -197,7 +198,6 @@ def _incoming(live: Rows, change: Payload) -> Rows:
 
 
 def _like(c: Connection, table: str, row: Payload, ends: Sequence[Any]) -> list[Row]:
-    """Return a list with the existing row of the same content; empty if there is no such row."""
     if table == "entities":
         return rows.entities(c, "e.name = ?", (row["name"],))
     if table == "observations":
@@ -206,7 +206,7 @@ def _like(c: Connection, table: str, row: Payload, ends: Sequence[Any]) -> list[
 
 
 def _stamped(c: Connection, row: Payload, by: Provenance) -> Row | None:
-    """Return a complete row without deleted records' ids; None if all its records are forgotten."""
+    """Complete a row from `by`, without deleted records; None if all its records are forgotten."""
 
     def is_record(id_: str) -> bool:
         return c.execute("SELECT 1 FROM records WHERE id = ?", (id_,)).fetchone() is not None

@@ -24,7 +24,7 @@ ROWS_AT_ONCE = 5_000
 UNKNOWN_TYPE = "unknown"
 
 _STATED = "record trust source session agent domain created_at"
-# For each table: a map of a row's fields to SQL columns, and the SQL that follows FROM.
+# For each table, a pair: a map from field to SQL column, and the SQL that follows FROM.
 _TABLES: dict[str, tuple[dict[str, str], str]] = {
     "entities": (
         {n: f"e.{n}" for n in "id name type domain record said_by created_at updated_at".split()},
@@ -85,7 +85,7 @@ def existing_relations(c: Connection, edges: Iterable[Edge]) -> set[Edge]:
 
 
 def variant_id(c: Connection, name: str) -> int | None:
-    """Return the row number of the entity with this name, or else with this alias or name key."""
+    """Return the row number of an entity by name, else by alias, else by name key; or None."""
     query = (
         "SELECT coalesce((SELECT id FROM entities WHERE name = ?1), (SELECT entity FROM aliases "
         "WHERE key = ?2), (SELECT min(id) FROM entities WHERE key = ?2))"
@@ -110,7 +110,7 @@ def relation_id(c: Connection, source: int, kind: str, target: int) -> int | Non
 
 
 def _find(table: str, c: Connection, where: str, values: Sequence[Any]) -> list[Row]:
-    """Return matching rows. An entity's row has `aliases`; others have `claims` (record ids)."""
+    """Return matching rows; entities have `aliases`, others `claims` (ids of their records)."""
     columns, source = _TABLES[table]
     query = f"SELECT {', '.join(columns.values())} FROM {source} WHERE {where}"
     fetched = c.execute(f"{query} ORDER BY {table[0]}.id", values).fetchall()
@@ -170,8 +170,8 @@ def orphans(c: Connection, names: Iterable[str]) -> list[Row]:
 
 
 def users_of(c: Connection, entity: int) -> list[str]:
-    """Return a list with the id of the oldest record about an entity; [''] if there are only direct
-    statements about it, [] if there are none.
+    """Return the source that keeps an entity: a list with the id of the oldest record about it,
+    [''] if there are only direct statements, or [] if nothing refers to it.
     """
     oldest = (
         "SELECT record FROM (SELECT record, id FROM observations WHERE entity = ?1 UNION ALL "
@@ -218,7 +218,7 @@ def new_texts(
     c: Connection, entity: int, texts: Iterable[str], by: Provenance, *, apart: bool = False
 ) -> list[str]:
     """Return, in order, the texts that an entity lacks; with `apart`, those that it lacks in the
-    caller's domain. Delete a row that only other team members stated, and return its text, too.
+    caller's domain. A row that only other team members stated is deleted and counts as missing.
     """
     theirs = "DELETE FROM observations WHERE id = ? AND source = ?"
     new = []
@@ -308,7 +308,7 @@ class NewRows:
         self.pending.clear()
 
     def _insert(self, table: str, common: Payload, columns: list[str], rows: list[Any]) -> None:
-        # Each row begins with values that all share: numbered placeholders bind them only once.
+        # All rows share their first values, so numbered placeholders bind each of these only once.
         shared = ", ".join(f"?{number}" for number in range(1, len(common) + 1))
         row_marks = f"({shared}, {marks(columns)})"
         for some in chunks(rows, (MAX_VALUES - len(common)) // len(columns)):
@@ -346,7 +346,7 @@ def remove(c: Connection, rows: Rows) -> None:
 
 
 def hand_to(c: Connection, rows: Rows, record: str, domain: str = "") -> None:
-    """Attribute rows to `record` ('': none), and give them `domain`, else the record's, if any."""
+    """Set the rows' record ('' for none), and their domain: `domain`, else the record's, if any."""
     of_record = "coalesce(nullif(?2, ''), (SELECT domain FROM records WHERE id = ?1), domain)"
     for table, some in rows.items():
         update = f"UPDATE {table} SET record = ?1, domain = {of_record} WHERE id = ?3"
@@ -367,6 +367,6 @@ def _index_names(c: Connection, entity: int) -> None:
 
 
 def among(c: Connection, query: str, values: Iterable[Any]) -> Iterator[Any]:
-    """Run `query` for each chunk of `values`, with placeholders instead of `{}`; yield all rows."""
+    """Run `query` for chunks of `values` (its `{}` becomes their placeholders); yield all rows."""
     for some in chunks(dict.fromkeys(values), CHUNK):
         yield from c.execute(query.format(marks(some)), some)

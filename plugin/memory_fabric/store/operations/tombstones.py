@@ -38,7 +38,7 @@ def is_set(c: Connection, id_: str) -> bool:
 
 
 def were_forgotten(databases: Iterable[Database], key: int, since: str) -> bool:
-    """Return True if the text with this `remember.key_sum` was forgotten at `since` or later."""
+    """Return True if a text was forgotten at `since` or later; `key` is its `remember.key_sum`."""
     last = "SELECT 1 FROM tombstones WHERE key = ? AND created_at >= ?"
     return any(database.row(last, (key, since)) for database in databases)
 
@@ -50,7 +50,7 @@ def put(c: Connection, id_: str, key: int, at: str) -> list[list[Any]]:
 
 
 def set_and_lift(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Set the tombstones in `add`; delete those in `remove` if they have not changed."""
+    """Set tombstones in `add`; delete those in `remove` unless their key or time has changed."""
     lifted = []
     for row in payload["remove"]:
         same = "DELETE FROM tombstones WHERE id = ? AND key = ? AND created_at = ?"
@@ -67,8 +67,8 @@ def op(rows: list[list[Any]], lifted: list[list[Any]] | None = None) -> Steps:
 
 
 class StatementGuard:
-    """Refuses statements of forgotten content; `forgotten` lists their entities' names. `lifted`
-    lists tombstones that were deleted instead, because a newer statement repeats the content.
+    """Refuses statements of forgotten content; `forgotten` has the names of the entities concerned.
+    `lifted` lists tombstones that were deleted because a newer statement repeats the content.
     """
 
     def __init__(self, c: Connection, by: Provenance) -> None:
@@ -82,7 +82,7 @@ class StatementGuard:
         self.lifted: list[list[Any]] = []
 
     def refuse_entity(self, name: str) -> bool:
-        """Return True if this missing entity was forgotten and must not be created."""
+        """Return True if the entity was forgotten, unless this newer statement restores it."""
         return self._any and self._refuses(of_entity(name), name)
 
     def refuse_text(self, name: str, text: str) -> bool:

@@ -24,7 +24,7 @@ MAX_FILES, MAX_CANDIDATES, MAX_PATH_CHARS = 5, 40, 400
 MAX_BLOB_BYTES = 2 << 20
 # Limits of one call of `update`: records, and bytes of files. The next call continues.
 MAX_RECORDS, MAX_BYTES = 1000, 16 << 20
-# Limits while the user waits: files per record, and the size of a file to read, which takes 0.4 ms.
+# Limits while the user waits: files per record, and bytes of a file (reading them takes 0.4 ms).
 MAX_FILES_WAITING, MAX_BYTES_WAITING = 2, 64 << 10
 SAME, CHANGED, GONE = "same", "changed", "gone"
 _SEPARATORS = dict.fromkeys(map(ord, "`'\"“”‘’«»<>|,;()[]{}=*，。；、（）"), " ")
@@ -83,10 +83,10 @@ def changed(
     max_files: int = MAX_FILES_WAITING,
     max_bytes: int = MAX_BYTES_WAITING,
 ) -> dict[str, dict[str, str]]:
-    """Map record ids (None: of all records) to their changed files: {path: CHANGED or GONE}. At
-    most `max_files` of each record are compared. If only a file's time differs (after a checkout,
-    for instance), its blob id is compared; a file of more than `max_bytes` is not read for this,
-    and counts as unchanged. Returns {} if the database cannot be read, or not in time.
+    """Map record ids (None: of all records) to their changed files: {path: CHANGED or GONE}.
+    Compare at most `max_files` files of each record. If only a file's time differs (after a
+    checkout, for instance), compare its blob id; but a file of more than `max_bytes` is not read,
+    and counts as unchanged. Return {} if the database cannot be read, or not in time.
     """
     wanted = None if record_ids is None else list(filter(None, dict.fromkeys(record_ids)))
     try:
@@ -139,7 +139,7 @@ def states_of(texts: Iterable[str], root: str, folder: str = "") -> list[FileSta
 
 
 def drop_due(database: Database, batch: str) -> None:
-    """Make `update` skip the records of a batch: they are old, and their files may have changed."""
+    """Make `update` skip a batch's records: they are old, so files may have changed since then."""
     with database.transaction(durable=False) as c:
         c.execute(
             "DELETE FROM files_due WHERE record IN (SELECT json_extract(payload, '$.record.id') "
@@ -156,12 +156,11 @@ def _database(memory: BaseMemory) -> Database | None:
 def _folders(memory: BaseMemory) -> tuple[str, str]:
     assert memory.project is not None
     folder = os.path.realpath(memory.settings.project_dir or memory.project.root)
-    # Not the project's root: that is the main worktree, which may contain `folder`'s linked one.
+    # The project's root would be the main worktree; `folder` may be in a linked worktree inside it.
     return identity.worktree_of(folder), folder
 
 
 def _rows(database: Database, ids: Sequence[str] | None) -> list[tuple[Any, ...]]:
-    """Return the states of these records' files in the order of `ids`, or all states for None."""
     columns = "f.record, f.path, f.blob_id, f.size, f.mtime_ns"
     if ids is None:
         return database.rows(f"SELECT {columns} FROM file_states AS f ORDER BY f.record, f.path")

@@ -31,7 +31,7 @@ class Summary(NamedTuple):
 
 
 class ShownMemory(Memory):
-    """The memory of another project. Its database is opened for writing only for a change."""
+    """The memory of any project of this home; its databases are read-only until a change."""
 
     def __init__(self, settings: Settings, project: Project) -> None:
         super().__init__(settings, project, repair=False)
@@ -48,7 +48,7 @@ class ShownMemory(Memory):
         return _project(self.settings, registry, self.project.id) != self.project
 
     def database(self, kind: str, *, create: bool) -> Database | None:
-        """Return the database; reopen it if it is an outdated copy or, with `create`, read-only."""
+        """Return the database. First reopen an outdated copy, or for `create`, a read-only one."""
         database = self._open.get(kind)
         if database is not None and database.read_only:
             is_outdated = database.is_copy and self._copied.get(kind) != _stamps(database.path)
@@ -57,7 +57,7 @@ class ShownMemory(Memory):
         return super().database(kind, create=create)
 
     def limited_to(self, domains: Sequence[str]) -> Memory | None:
-        """Return None: use a `ScopedMemory`. Raises StoreUnavailable if a database is too old."""
+        """Return None: use `ScopedMemory`. Raises StoreUnavailable for data of an older release."""
         for database in self.databases():
             if database.is_copy:
                 remedy = "Start a session in its project once."

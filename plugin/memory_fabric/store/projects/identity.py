@@ -1,9 +1,9 @@
 """The identity of a folder: keys that are read from its files, without a subprocess.
 
-A folder's own key is the real path of its git common directory or, without git, of the folder. The
-git remote (normalised), and a repository to which a `.git` file points without a link back, are
-only claims: an unpacked archive can state them, too. A claim counts if no other project has this
-key, or if the user trusts it (docs/decisions/0035). A folder's name never counts.
+A folder's own key is the real path of its git common directory or, without git, of the folder. Two
+keys are only claims, as an archive can state them, too: the git remote (normalised), and a
+repository to which a `.git` file points, but which does not point back. A claim counts if no other
+project has its key, or if the user trusts it (docs/decisions/0035). A folder's name never counts.
 """
 
 import os
@@ -23,7 +23,7 @@ MAX_PATH_CHARS = 4096
 
 
 def local_tier(home: str, project_id: str, root: str, user_home: str) -> str:
-    """Return the project's journal folder: in `root`, or in `home` if `root` is e.g. read-only."""
+    """Return the journal folder: in `root`, or if that is (for example) read-only, in `home`."""
     local = os.path.join(root, LOCAL_FOLDER)
     real_root = os.path.realpath(root)
     is_unsuitable = (
@@ -162,7 +162,7 @@ def _up_to_git(folder: str) -> str | None:
 
 def common_directory(dot_git: str, own: str | None = None) -> str:
     """Return the real path of the git directory that all worktrees share. `own` is the git
-    directory to which the file `dot_git` points ('' for none), or None to read it here.
+    directory that the file `dot_git` names, or '' if it names none; if None, it is read here.
     """
     if own is None:
         own = "" if os.path.isdir(dot_git) else git_directory(dot_git)
@@ -190,7 +190,7 @@ def git_text(path: str, max_bytes: int = MAX_TEXT_BYTES) -> str:
 
 
 def _settings(path: str) -> dict[str, str]:
-    """Parse a git config: `worktree`, `bare`, `url` of origin or first remote; '' if missing."""
+    """Parse `worktree`, `bare`, `url` (origin or first remote) in a git config; '' if missing."""
     urls: dict[str, str] = {}
     core = {"worktree": "", "bare": ""}
     section = ""

@@ -81,7 +81,7 @@ def changed(memory: BaseMemory) -> dict[str, int]:
 
 
 def shown(memory: BaseMemory, patterns: Sequence[str]) -> frozenset[str]:
-    """Return the ids of records from files that the client loads itself (those in `patterns`)."""
+    """Return ids of records made from the files that match `patterns`: the client loads these."""
     # The client reads instructions in a folder below the root only when it works in that folder.
     below = tuple(pattern[:-1] for pattern in patterns if pattern.endswith("/*"))
     ids: set[str] = set()

@@ -42,8 +42,8 @@ class KnownProject(NamedTuple):
 
 class Plan(NamedTuple):
     """A planned link, split or undo: the folder leaves project `old`, and its keys move to `new`.
-    `before` pairs each of these keys with the project that has it now ('' for none). `left` lists
-    the projects left without a folder. For an undo, `undoes` is the saved change to reverse.
+    `before` pairs each of these keys with its present project ('' for none). `left` lists projects
+    that this leaves without a folder. For an undo, `undoes` is the saved change to reverse.
     """
 
     action: str
@@ -76,7 +76,7 @@ def plan(memory: Memory, action: str, wanted: str = "") -> Plan:
     if action == "undo":
         return _plan_undo(memory, registry, place)
     if action == "split":
-        # While the question about its claim is open, the folder has a project of its own: reuse it.
+        # A folder with an open question about its claim already has a project of its own: use that.
         if place.own[0] not in registry.asked:
             used_ids = registry_file.project_ids(home, registry)
             old = registry_file.new_id(own[0], place.name, used_ids)
@@ -126,7 +126,7 @@ def _plan_undo(memory: Memory, registry: Registry, place: Identity) -> Plan:
 
 def carry_out(memory: Memory, plan: Plan, by: Provenance, progress: Progress | None = None) -> int:
     """Apply the plan and flush; return the count of copied records and entities. Raises OSError,
-    BadInput if another process changed the links, StoreUnavailable (in a link, before keys move).
+    BadInput if another process changed the links, or (before a link moves keys) StoreUnavailable.
     """
     home, count = memory.settings.home, 0
     new = _memory_of(memory, plan.new.id)
@@ -228,7 +228,6 @@ def _id(memory: Memory) -> str:
 
 
 def _named(home: str, registry: Registry, wanted: str) -> str:
-    """Return the id of the project with this id, key, folder or unique name. Raises NotFound."""
     if wanted in registry_file.project_ids(home, registry):
         return wanted
     keys: Sequence[str] = (wanted,)
@@ -267,7 +266,7 @@ def _known_project(home: str, registry: Registry, id_: str, name: str = "") -> K
 
 
 def _memory_of(memory: Memory, id_: str) -> Memory:
-    """Return the memory of another project, opened as if this folder belonged to it."""
+    """Return the memory of project `id_`, opened as if the folder of `memory` belonged to it."""
     assert memory.project is not None
     project = memory.project._replace(id=id_, others=())
     if memory.project.local.startswith(identity.folder_of(memory.settings.home, "")):
@@ -319,7 +318,7 @@ def _steps(source: Database) -> Iterator[tuple[str, dict[str, Any]]]:
         yield "put_record", payload | {"rows": {t: _plain(r) for t, r in claimed.items()}}
     copied = {record.id for record, _ in stored}
     for table in rows.nothing():
-        # Skip rows that a copied record added (`record`) or states (`claims`, absent in entities).
+        # Skip rows that a copied record added or states (`claims`): they were copied with it.
         unclaimed = (row for row in rows.own(c, table) if row["record"] not in copied)
         some = [row for row in unclaimed if copied.isdisjoint(row.get("claims") or ())]
         for at in range(0, len(some), CHUNK):

@@ -55,7 +55,6 @@ def stamps(memory: BaseMemory) -> tuple[str, str]:
     if not path:
         return "", ""
     status, database = os.stat(path), memory.database("project", create=False)
-    # The stamp changes when the file is written or replaced.
     now = f"{status.st_size} {status.st_mtime_ns} {status.st_ino}"
     row = database and database.row("SELECT value FROM meta WHERE key = ?", (STAMP + path,))
     return now, str(row[0]) if row else ""
@@ -86,7 +85,7 @@ def header(home: str, folder: str) -> Header | None:
 
 
 def is_stated_for(folder: str, expected: Header) -> bool:
-    """Return True if the header states this project and location. Its signature is not checked."""
+    """Return True if own.jsonl, signed or not, has the project, root and inode of `expected`."""
     stated = _first(folder)
     return all(stated.get(field) == getattr(expected, field) for field in Header._fields[:3])
 

@@ -23,7 +23,6 @@ from memory_fabric.store.projects.identity import LOCAL_FOLDER, folder_of
 Cards = Mapping[str, Mapping[str, Any]]
 
 REMOTE = "remote:"
-# The registry's file in home, and the name of the card's file in each project's own folder.
 REGISTRY, CARD = "registry.json", "project.json"
 # The text in the registry file just before the checksum, which is the last field.
 SUM_MARK = ',\n "sum": "'
@@ -35,7 +34,9 @@ _NO_TRUST = Trust()
 def find_project(
     home: str, folder: str, user_home: str = "", trust: Trust = _NO_TRUST
 ) -> Project | None:
-    """Return a folder's project, and register a new folder if possible; None if `folder` is ''."""
+    """Return a folder's project, None for ''. A new folder is registered if home can be written.
+    The folder `user_home` gets no journal. Folders in `trust` may join a known project unasked.
+    """
     if not folder:
         return None
     place = identity.identify(os.path.realpath(folder))
@@ -123,14 +124,16 @@ def has_lost_card(home: str, id_: str) -> bool:
 
 
 def owner_of(registry: Registry, keys: Sequence[str]) -> str:
-    """Return the first known key's project, or ''. Keys fixed to a project (`settled`) go first."""
+    """Return the project of the first registered key, or ''. Keys in `registry.settled` win."""
     known_keys = [key for key in keys if key in registry.keys]
     deciding = [key for key in known_keys if key in registry.settled] or known_keys
     return registry.keys[deciding[0]] if deciding else ""
 
 
 def claimed(registry: Registry, folder: Identity) -> tuple[str, ...]:
-    """Return ids of other projects with a key of this folder; () if the user chose its project."""
+    """Return the ids of the projects that the folder claims: those with a key or the `pointer` of
+    the folder, except its own project. Return () if the user has chosen its project.
+    """
     id_ = place_owner(registry, folder)
     is_asked = any(key in registry.asked for key in folder.own)
     if not is_asked and any(key in registry.settled for key in folder.keys):
@@ -140,18 +143,18 @@ def claimed(registry: Registry, folder: Identity) -> tuple[str, ...]:
 
 
 def place_owner(registry: Registry, folder: Identity) -> str:
-    """Return a known folder's project; '' for a new folder, even if a project has its remote."""
+    """Return the project that has the folder's path or `.git`, or ''. Git remotes are ignored."""
     keys = registry.keys
     if owner := owner_of(registry, folder.own):
         return owner
     pointed_key = folder.pointer or (folder.claims[-1] if folder.claims else "")
     if folder.place and keys.get(folder.place) == keys.get(pointed_key, "none"):
-        return keys[folder.place]  # a worktree that its repository lists no more; its path is known
+        return keys[folder.place]  # git pruned this worktree, but its path is still registered
     return next((keys[key] for key in folder.also if key in keys), "")
 
 
 def _with_keys(home: str, registry: Registry, folder: Identity, trust: Trust) -> Registry:
-    """Return the registry with this folder's keys added; the same object if all are known."""
+    """Return the registry with this folder's keys added; the same object if nothing changes."""
     id_ = place_owner(registry, folder)
     if not id_ and (moved := _moved(home, registry, folder)):
         registry, id_ = moved
@@ -161,7 +164,7 @@ def _with_keys(home: str, registry: Registry, folder: Identity, trust: Trust) ->
         roots = tuple(os.path.join(os.path.realpath(root), "") for root in trust.roots)
         if not (id_ and (trust.everywhere or folder.root.startswith(roots))):
             settled, asked = {*registry.settled}, {*registry.asked}
-            if id_:  # project `id_` has a key that this folder claims: separate both, ask the user
+            if id_:  # the folder claims project `id_` without proof: keep it apart, ask the user
                 settled.update(folder.own)
                 asked.add(folder.own[0])
             owners = {*registry.keys.values()}
@@ -175,7 +178,7 @@ def _with_keys(home: str, registry: Registry, folder: Identity, trust: Trust) ->
 
 
 def _write(home: str, former: Registry, now: Registry, folder: Identity) -> None:
-    """Write the changed registry, and log a notice if the user must be informed. Raises OSError."""
+    """Replace the registry `former` by `now`; log a notice of a claim or move. Raises OSError."""
     before = former.keys
     changed = {before.get(key, "") for key, owner in now.keys.items() if before.get(key) != owner}
     names = dict.fromkeys(sorted(filter(None, changed)), "")
@@ -188,8 +191,7 @@ def _write(home: str, former: Registry, now: Registry, folder: Identity) -> None
             if keys != {*files.text_list(cards.get(id_, {}).get("keys"))}:
                 names[id_] = ""  # '' keeps the card's name
     write_registry(home, now, names)
-    # Imported late: needed only if the registry has changed. The signing key is created now,
-    # because queued changes must be signed even if home becomes read-only later.
+    # Imported late: rarely needed. Create the key now to sign queued changes if home is read-only.
     from memory_fabric.store.home import signing
 
     signing.key_of(home)
@@ -213,7 +215,7 @@ def project_ids(home: str, registry: Registry | None = None) -> list[str]:
 
 
 def _read(cards: Cards) -> Registry:
-    """Build a registry from cards. If two have the same key, one with the key in `settled` wins."""
+    """Build a registry. If cards share a key, one with it in `settled` wins, else the first."""
     keys: dict[str, str] = {}
     settled: set[str] = set()
     asked_keys: set[str] = set()

@@ -31,13 +31,13 @@ _CATEGORY = "coalesce({}, '') COLLATE NOCASE"
 MAX_TERMS = 96
 # Maximum number of words for which rows are counted, in order to drop words that no row contains.
 MAX_LOOKED_UP = 2 * MAX_TERMS
-# A word in over half of the rows has no weight in bm25, but is slowest to rank: it is left out of
-# queries on COMMON_FROM_ROWS or more rows. Counting costs 5 % of ranking; on fewer, both are cheap.
+# A word in over half of the rows is slowest to rank, but has no weight in bm25. Queries on
+# COMMON_FROM_ROWS or more rows omit it. Counting costs 5 % of ranking; on fewer, both are cheap.
 COMMON_SHARE, COMMON_FROM_ROWS = 0.5, 2_000
 # Up to RANKED_ROWS matching rows are all ranked (some 20 ms). If more match, a row must have
 # several of the words: the highest number with which SPARE times the requested rows match.
 RANKED_ROWS, SPARE = 20_000, 16
-# At most this many frequent words are used, the rarest of them: bm25 reads every row of each word.
+# Of the frequent words, only this many (the rarest) are used: bm25 reads every row of each word.
 MAX_IN_QUORUM = 4
 # Counts up to COUNTED_ROWS are exact; larger counts are estimated from the newest SAMPLED_ROWS.
 COUNTED_ROWS, SAMPLED_ROWS = 2_000, 20_000
@@ -59,7 +59,7 @@ class Condition(NamedTuple):
 
 
 def shares(db: Database, wanted: Condition, limit: int, alias: str) -> list[tuple[Condition, int]]:
-    """Return (condition, limit) of this user's rows and, with a lower limit, of others' if any."""
+    """Return (condition, limit) for this user's rows and, if any, others' rows (lower limit)."""
     if db.row("SELECT 1 FROM meta WHERE key = ?", (HAS_OTHERS,)) is None:
         return [(wanted, limit)]
     ours, theirs = (wanted.also(f"AND {alias}.source {sign} '{OTHERS}'") for sign in ("<>", "="))
@@ -67,7 +67,7 @@ def shares(db: Database, wanted: Condition, limit: int, alias: str) -> list[tupl
 
 
 def of_records(db: Database, filters: Filters, session: str) -> Condition:
-    """Return a condition on active records (alias `r`); of scope local, only those of `session`."""
+    """Return a condition on active records (alias `r`); a local record must be of `session`."""
     own = Condition("AND r.status = 'active' AND (r.scope <> 'local' OR r.session = ?)", (session,))
     return _timed(_of_record(db, own, filters, "r"), filters, "r")
 
@@ -101,7 +101,6 @@ def of_relations(db: Database, filters: Filters) -> Condition:
         "WHERE c.kind = 'relations' AND c.row = r.id"
     )
     of_record = filters.sessions or filters.agents or filters.types or filters.categories
-    # A row without a record matches if the filters include the scope and project of its database.
     is_here = not filters.scopes or scope_of(db) in filters.scopes
     if filters.projects:
         is_here = is_here and db.kind == "project" and "" in filters.projects
@@ -141,7 +140,7 @@ def _of_record(db: Database, where: Condition, filters: Filters, table: str) -> 
 
 
 def _of_its_record(db: Database, record: str) -> tuple[str, str, str]:
-    """Return SQL for a row's scope, category and project; `record` is SQL for its record's id."""
+    """Return SQL for scope, category and project of the record that the column `record` names."""
     mine = f"FROM records AS x WHERE x.id = {record}"
     parts = (f"(SELECT json_extract(x.body, '$.{n}') {mine})" for n in ("category", "project"))
     category, tag = parts
@@ -229,7 +228,9 @@ def selective_query(
 
 
 def ranked_after(db: Database, index: str, words: Sequence[str]) -> int:
-    """Return the row number above which about RANKED_ROWS / 2 rows match, 0 if few match at all."""
+    """Return the row number after which to rank, so that only about the newest RANKED_ROWS / 2
+    matching rows are ranked. Return 0 (rank all) if at most RANKED_ROWS rows match.
+    """
     rows = _newest_row(db, index) if words else 0
     if rows <= RANKED_ROWS:
         return 0
@@ -244,7 +245,7 @@ def _newest_row(db: Database, index: str) -> int:
 
 
 def _known(db: Database, index: str, groups: Sequence[Group], rows: int) -> list[Counted]:
-    """Return the groups that match rows, with counts; omit very frequent ones if others match."""
+    """Return the groups with matches; those in over half of the rows only if there is no other."""
     rarer: list[Counted] = []
     common: list[Counted] = []
     terms_left, unread = MAX_TERMS, MAX_LOOKED_UP
@@ -286,7 +287,6 @@ def _rows_with(db: Database, index: str, match: str, rows: int) -> int:
 
 
 def _at_least(needed: int, of: Sequence[str]) -> str:
-    """Return a short FTS5 expression: at least `needed` of the conditions `of` must match."""
     if needed == 1:
         return " OR ".join(f"({condition})" for condition in of)
     if needed == len(of):

@@ -23,13 +23,13 @@ LAST_READ = (
     "UNION ALL SELECT max(loaded_at) FROM sessions)"
 )
 UNREAD = "unread sentences"
-# The kind for records that no database contains any more.
+# The kind under which shown records are counted if no database contains them any more.
 FORGOTTEN = "forgotten"
 CHARS_PER_TOKEN = 4
 
 
 def rows_of(databases: Sequence[Database]) -> dict[str, int]:
-    """Return the number of rows of each table, and of candidates, summed over all databases."""
+    """Map TABLES and `candidates` (unreviewed records) to their row counts in all databases."""
     tables = {name: name for name in TABLES}
     tables |= {"candidates": "records WHERE status = 'candidate'"}
     counts = [f"(SELECT count(*) FROM {table})" for table in tables.values()]
@@ -128,8 +128,8 @@ def _sums(shares: Iterable[Share]) -> tuple[Share, ...]:
     return tuple(sorted(sums.values(), key=lambda share: (-share.chars, share.name)))
 
 
-# Figures of the command `worth` (docs/worth.md): column heading and meaning. None needs a control
-# group without memory. Memories shown through channels not in _BY_CHANNEL count as decisions.
+# Figures of the command `worth` (docs/worth.md): heading and meaning. None compares with sessions
+# that had no memory. Memories shown through channels not in _BY_CHANNEL count as decisions.
 FIGURES = {
     "held_not_run": ("held", "calls that a rule held back and that were not made after all"),
     "asked_not_run": ("asked", "calls that you were asked about by a rule and that were not made"),
@@ -153,7 +153,7 @@ _MONDAY = "date(created_at, '-6 days', 'weekday 1')"
 
 
 class Cases(NamedTuple):
-    """Counts for one figure (see FIGURES): `n` cases, of which `yes` had the figure's outcome."""
+    """Counts for a figure of FIGURES: e.g. a rule held `n` calls; `yes` of them were not made."""
 
     n: int = 0
     yes: int = 0
@@ -197,7 +197,7 @@ def worth_by_week(memory: Memory, since: str) -> list[WorthOfWeek]:
 
 
 def _stated(memory: Memory, sessions: Database, since: str) -> Counter[tuple[str, bool]]:
-    """Count the user's statements by (week, True if already recorded in another session)."""
+    """Count the user's statements by (Monday, True if already recorded in another session)."""
     from memory_fabric.store.operations.kind import former_records  # no hook needs this import
 
     cases: dict[tuple[str, str], tuple[str, bool]] = {}
@@ -232,7 +232,6 @@ def worth_as_json(week: WorthOfWeek) -> dict[str, Any]:
 
 
 TABLES_BY_DOMAIN = ("entities", "relations", "observations", "records", "episodes")
-# The fields of a relation between entities of different domains.
 CROSSING = "from from_domain relation to to_domain store".split()
 _CROSSING = """
     FROM relations AS r JOIN entities AS s ON s.id = r.source JOIN entities AS t ON t.id = r.target
@@ -274,7 +273,7 @@ WEEK_S = 7 * DAY_S
 WEEK_SOURCES = ("startup", "clear")
 # The key in `meta` of the time at which the week's summary was last shown (ISO 8601).
 WEEK_TOLD_AT = "week told at"
-# SQL condition for this user's notes: neither session summaries nor others' or programs' records.
+# SQL: this user's own notes; no session summaries, local, imported, ingested or others' records.
 _OWN = f"type <> 'session' AND scope <> 'local' AND source NOT IN ('{OTHERS}','import','{INGEST}')"
 _WEEK = (
     f"SELECT coalesce(sum(status = 'active' AND {_OWN} AND created_at >= ?1), 0), "
@@ -333,7 +332,7 @@ def week_due(memory: Memory, source: str, agent_type: str) -> Week:
 
 
 def _is_for_person(settings: Settings, source: str, agent_type: str) -> bool:
-    """Return True if a person will see the text of this session start and has not disabled it."""
+    """Return True if a person will see this start (`startup`, `clear`) and notices are enabled."""
     is_alone = settings.ci or not settings.attended or settings.entrypoint.startswith(SDK)
     is_wanted = source in WEEK_SOURCES and settings.notices == "all" and settings.writes
     return is_wanted and not (agent_type or is_alone)
@@ -347,9 +346,10 @@ class Arrival(NamedTuple):
 
 
 def arrived(memory: Memory, source: str, agent_type: str) -> list[Arrival]:
-    """Return the records that sharing added since the last call, newest first, and save that they
-    were shown. Returns [] if no person sees the session, if some were already shown today, and at
-    the first start with sharing, when all records are new. Raises StoreUnavailable, DeadlinePassed.
+    """Return the records that sharing has added since the last call, newest first, and save that
+    they were shown. Return [] if no person sees this start of a session (`source`, `agent_type`),
+    if some were already shown today, or if nothing was saved yet: at the first start with sharing,
+    all records are new. Raises StoreUnavailable, DeadlinePassed.
     """
     arrivals: list[Arrival] = []
     if not _is_for_person(memory.settings, source, agent_type):

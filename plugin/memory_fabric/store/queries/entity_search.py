@@ -32,15 +32,16 @@ PART_CHARS = 3
 MAX_PARTS = 4
 # DOTTED is the only letter whose lower case has two characters: `i` and DOT, a combining dot.
 DOTTED, DOT = "İ", "\u0307"
-# Second field of a Rank (minus the share of words found) if all words, or the whole query, match.
+# The second field of a Rank is minus the share of the query's words that an entity has. It has this
+# value for an entity with all words or with the whole query as a substring.
 ALL_WORDS = -1.0
 
 
 class Found(NamedTuple):
     """The best matches as (rank, name), best first; `is_cut` means that there may be more. An
-    entity ranks higher, by these criteria in turn: if the query is its name, if it has a larger
-    share of the query's words (ALL_WORDS if it has all of them or the whole query), if its name or
-    type contains the query, if the query's rare words score higher in it, and if it is older.
+    entity ranks higher, by these criteria in turn: if the query is its name; if it has more of the
+    query's words (ALL_WORDS if it has all, or contains the whole query); if its name or type
+    contains the query; if bm25 rates it higher for the query's rare words; if it is older.
     """
 
     best: tuple[tuple[Rank, str], ...]
@@ -67,7 +68,6 @@ def find(db: Database, query: str, names: Sequence[str] = ()) -> Found:
     needle, matches = query.lower(), _by_words(db, terms(query))
     in_names = list(islice(names_with(db, needle), POOL_ROWS))
     texts = list(islice(texts_with(db, needle), POOL_ROWS))
-    # Entities whose name or alias is the query or one of `names`, ignoring case and separators.
     by_name = {id_: name for id_, name, _ in graph.meant_by(db, [query, *names]).values()}
     in_name = dict(in_names)
     full = {**dict(matches.whole), **dict(texts), **in_name, **by_name}
@@ -83,8 +83,9 @@ def find(db: Database, query: str, names: Sequence[str] = ()) -> Found:
 
 
 def all_matching(db: Database, query: str) -> Iterator[str]:
-    """Yield entities' names lazily, each once: first those with the query as a substring of name or
-    type, then of a text, then those with all its words in one text; each group in creation order.
+    """Yield the names of matching entities lazily, each once: first those with the query in their
+    name or type, then those with the query in an observation, then those with all words of the
+    query in one observation. Each group is in creation order, of entities or of observations.
     """
     needle = query.lower()
     yielded: set[int] = set()
@@ -108,7 +109,6 @@ def _by_words(db: Database, words_asked: Sequence[str]) -> WordMatches:
         matches.shares.update(dict.fromkeys(matches.names, 1.0))
         return matches._replace(whole=list(matches.names.items()))
     if all(len(words) == len(words_asked) for words in selective.values()):
-        # Look up which entities have each word in any text.
         each = list(filter(None, (conditions.match_expression([term]) for term in words_asked)))
         wanted = json.dumps(each)
         holders: list[set[int]] = [set() for _ in each]
@@ -145,7 +145,7 @@ _RANKED = {
 
 
 def _selective(db: Database, words: Sequence[str]) -> dict[str, list[str]]:
-    """Map each index to those words that are in few of its rows; a small index, to all words."""
+    """Map each index to the words in at most MAX_SELECTIVE_ROWS of its rows, for ranking."""
     newest = db.row("SELECT (SELECT max(id) FROM observations), (SELECT max(id) FROM entities)")
 
     def is_selective(index: str, term: str) -> bool:
@@ -160,7 +160,6 @@ def _selective(db: Database, words: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _with_all(db: Database, words: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """Yield the entities that have all words (two or more) in one text, in order of the texts."""
     every = [conditions.match_expression([term]) for term in words[: conditions.MAX_TERMS]]
     if len(every) > 1 and all(every):
         rows = _in_portions(db, _ALL_WORDS_IN_ONE, " AND ".join(every), POOL_ROWS)
@@ -168,7 +167,6 @@ def _with_all(db: Database, words: Sequence[str]) -> Iterator[tuple[int, str]]:
 
 
 def _in_portions(db: Database, sql: str, wanted: str, portion: int) -> Iterator[tuple[Any, ...]]:
-    """Yield all rows of `sql`, run repeatedly with (`wanted`, last id read, `portion` as LIMIT)."""
     after = 0
     while rows := db.rows(sql, (wanted, after, portion)):
         yield from rows
@@ -231,12 +229,13 @@ _BY_TEXT = (
 
 
 def _rows_with_part(db: Database, needle: str, by_parts: str, by_letters: str) -> Iterator[Any]:
-    """Yield rows that may contain the needle: `by_parts` finds rows with up to MAX_PARTS of its
-    trigrams, all of which must occur; if it has none, `by_letters` finds any of its `_spellings`.
+    """Yield rows that may contain the needle; the caller must check them. The query `by_parts`
+    finds rows with all of up to MAX_PARTS trigrams of the needle. If the needle has no usable
+    trigram, the query `by_letters` finds rows with any of its `_spellings`.
     """
     parts = _certain_parts(needle)
     runs = (p[at : at + PART_CHARS] for p in parts for at in range(len(p) - PART_CHARS + 1))
-    # Omit trigrams with NUL (FTS5 finds none) or a separate accent (texts may use one letter, `é`).
+    # Omit trigrams with NUL (FTS5 finds none) or a combining accent: texts may have a composed `é`.
     plain = (run for run in runs if not any(c == "\0" or "\u0300" <= c <= "\u036f" for c in run))
     whole = list(dict.fromkeys(plain))
     if not whole:
@@ -250,7 +249,7 @@ def _rows_with_part(db: Database, needle: str, by_parts: str, by_letters: str) -
 
 
 def _certain_parts(needle: str) -> list[str]:
-    """Split the needle at each `i` with a combining dot: texts may have the letter `İ` instead."""
+    """Split the needle at each `i` with a combining dot; texts may write this as the letter `İ`."""
     return needle.removeprefix(DOT).split("i" + DOT)
 
 
@@ -259,9 +258,7 @@ def _quoted(run: str) -> str:
 
 
 def _spellings(needle: str) -> list[str]:
-    """Return spellings of the needle's longest part (see `_certain_parts`): every mix of upper and
-    lower case for a part of up to PART_CHARS characters, else only all lower and all upper case.
-    """
+    """Return all case mixes of the needle's longest part; above PART_CHARS only lower and upper."""
     needle = max(_certain_parts(needle), key=len) or ("i" if "i" in needle else needle)
     if len(needle) > PART_CHARS:
         return [needle, needle.upper()]

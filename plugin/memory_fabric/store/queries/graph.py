@@ -88,8 +88,9 @@ def open_nodes(db: Database, names: Sequence[str]) -> Graph:
 def opened(
     db: Database, names: Sequence[str], limit: int = -1, ends: Sequence[str] = ENDS
 ) -> tuple[list[Entity], dict[int, Relation]]:
-    """Return the entities with these names and, by row id, the relations with one of them as source
-    or target (`ends`). Per CHUNK of entities, only the `limit` oldest relations are read (-1: all).
+    """Return the entities with these names, and their relations by row id. `ends` selects relations
+    of which an entity is the source, the target, or either. For each CHUNK of entities, only the
+    `limit` oldest relations are read (-1: all).
     """
     rows = _by_name(db, names)
     ids = [id_ for id_, _, _ in rows]
@@ -148,7 +149,7 @@ def orphans(db: Database, limit: int = 100) -> list[str]:
 
 
 def left_alone(db: Database, deletions: int = 100) -> list[str]:
-    """Return entities left with observations but no relations by the latest deletions."""
+    """Return names of entities that the last `deletions` left with observations but no relation."""
     ends: dict[str, None] = {}
     kinds = "kind IN ('delete_entities', 'delete_relations', 'forget')"
     query = f"SELECT inverse FROM operations WHERE {kinds} ORDER BY seq DESC LIMIT ?"

@@ -14,14 +14,14 @@ from memory_fabric.store.queries.search import Candidate
 Words = Sequence[str]
 Groups = Sequence[Words]
 Candidates = list[Candidate]
-# Maps each session to its matching turns, each as (row, bm25).
+# Maps a session's id to its matching turns, best first: (row id, bm25 score; higher is better).
 TurnsBySession = dict[str, list[tuple[int, float]]]
 
 # Maximum number of names that are compared with a word.
 MAX_COMPARED = 1000
 # In each index, a word's rows are counted up to this number: enough to know which words are rare.
 MAX_COUNTED = 256
-# To rank whole sessions: the maximum of best-matching turns considered, and of turns read.
+# To rank sessions: maximum number of matching turns to group, and of turns to read for their texts.
 SCANNED_TURNS, READ_TURNS = 1000, 2000
 TURN_CHARS, SESSION_CHARS = 2500, 16_000
 _INDEXES = {source: f"{source}_fts" for source in ("records", "entities", "episodes")}
@@ -42,8 +42,8 @@ _DOMAINS_IN = ("records", "observations", "entities", "relations", "episodes")
 
 
 class Reader:
-    """Recall's queries on one database: for candidates of each source, for relations, for names. A
-    group has the spellings of one word. Methods may raise StoreUnavailable, DeadlinePassed.
+    """Recall's queries on one database: candidates of each source, relations, names. Each of the
+    `groups` has the spellings of one word. Methods may raise StoreUnavailable, DeadlinePassed.
     """
 
     def __init__(self, database: Database) -> None:
@@ -58,12 +58,12 @@ class Reader:
         return search.observations(self._db, match, limit, filters)
 
     def observations_with(self, names: Sequence[str], limit: int, filters: Filters) -> Candidates:
-        """Return observations with any of these names, best first; of many, only the newest."""
+        """Rank observations that contain one of the names; of very many, rank only the newest."""
         after = conditions.ranked_after(self._db, "observations_fts", names)
         return search.observations(self._db, match_expression(names), limit, filters, after)
 
     def observations_of(self, keys: Sequence[str], limit: int, filters: Filters) -> Candidates:
-        """Return the newest observations, stated by no record, of entities with these name keys."""
+        """For entities with these name keys, return the newest observations without a record."""
         entities = sorted({id_ for id_, _, _ in graph.meant_by(self._db, keys).values()})
         where = f"o.entity IN ({conditions.marks(entities)}) AND o.record = ''"
         wanted, newest = conditions.of_observations(self._db, filters), search.newest_observations
@@ -102,7 +102,7 @@ class Reader:
         return search.episodes(self._db, match, limit, filters, neighbours=neighbours)
 
     def turns_by_session(self, groups: Groups, filters: Filters) -> TurnsBySession:
-        """Group the SCANNED_TURNS best matching turns by session; each turn is (row, bm25)."""
+        """Group the best matching turns (at most SCANNED_TURNS) by session: see TurnsBySession."""
         match = selective_query(self._db, "episodes_fts", groups, SCANNED_TURNS)
         if not match:
             return {}
@@ -120,7 +120,7 @@ class Reader:
         return turns
 
     def session_texts(self, sessions: Sequence[str], filters: Filters) -> dict[str, str]:
-        """Map sessions, oldest first, to the beginnings of their turns, joined into one text."""
+        """Map sessions to the joined beginnings of their turns; sessions and turns oldest first."""
         wanted = conditions.of_episodes(self._db, filters)
         beginnings = f"SELECT o.session, substr(o.text, 1, {TURN_CHARS}) FROM episodes AS o"
         where = f"o.session IN ({conditions.marks(sessions)}) {wanted.sql} ORDER BY o.id LIMIT ?"
@@ -132,7 +132,7 @@ class Reader:
         return {session: "\n".join(texts)[:SESSION_CHARS] for session, texts in parts.items()}
 
     def turns_at(self, scored: Sequence[tuple[int, float]], filters: Filters) -> Candidates:
-        """Return the turns in these rows as candidates, with the texts of their neighbours."""
+        """Return turns, given as (row id, score), with the texts of the previous and next turn."""
         wanted = conditions.of_episodes(self._db, filters)
         source, negated = search.with_neighbours(wanted), [(row, -score) for row, score in scored]
         rows = search.fetched(self._db, negated, source, wanted, len(scored))
@@ -147,7 +147,7 @@ class Reader:
         return graph.entities_by_key(self._db, keys)
 
     def relations_by_key(self, keys: Words, at: str, filters: Filters) -> dict[str, list[Relation]]:
-        """Map the name of each entity with one of these keys to its relations at the time `at`."""
+        """Map names of entities, found by name or alias keys, to their relations valid at `at`."""
         only = conditions.of_relations(self._db, filters)
         names = {id_: name for id_, name, _ in sorted(graph.meant_by(self._db, keys).values())}
         around: dict[str, list[Relation]] = {name: [] for name in names.values()}
@@ -171,7 +171,7 @@ class Reader:
         return dict(self._pairs(_ALIASES, (json.dumps(list(terms)),))) if terms else {}
 
     def rows_with(self, terms: Sequence[str], sources: Container[str]) -> Mapping[str, int]:
-        """Map each word found to its row count in `sources` (at most MAX_COUNTED per source)."""
+        """Count the rows with each word, up to MAX_COUNTED per source; omit words without rows."""
         indexes = [index for source, index in _INDEXES.items() if source in sources]
         of_index = "(SELECT count(*) FROM (SELECT 1 FROM {0} WHERE {0} MATCH j.value LIMIT {1}))"
         counted = " + ".join(of_index.format(index, MAX_COUNTED) for index in indexes)
@@ -180,7 +180,7 @@ class Reader:
         return {terms[key]: count for key, count in rows if count}
 
     def names_like(self, word: str, most_edits: int) -> list[tuple[str, str]]:
-        """Return (key, name) of names that may be within `most_edits` edits of a word."""
+        """Return (key, name) pairs perhaps within `most_edits` edits of `word`; callers check."""
         sizes = (len(word) - most_edits, len(word) + most_edits)
         pairs = []
         for start in dict.fromkeys((word[:2], word[0] + word[2])):

@@ -66,7 +66,6 @@ def records(
 def _shared(
     db: Database, source: "_Source", match: str, wanted: Condition, limit: int, after: int = 0
 ) -> list[tuple[Any, ...]]:
-    """Return this user's best rows, then other users' best rows, both selected by `_ranked`."""
     alias = source.fields[0]  # fields begin with their table's alias
     parts = conditions.shares(db, wanted, limit, alias) if match else ()
     return [row for part, n in parts for row in _ranked(db, source, match, part, n, after)]
@@ -109,7 +108,7 @@ def at_rows(
 
 
 def with_neighbours(wanted: Condition) -> "_Source":
-    """Return the turns' `_Source`, with ids of the previous and next turn that `wanted` allows."""
+    """Return _EPISODES extended by the ids of the previous and next turn that match `wanted`."""
     beside = wanted.sql.replace("o.", "q.")
     of_session = "FROM episodes AS q WHERE q.session = o.session AND q.id"
     before = f"(SELECT max(q.id) {of_session} < o.id {beside})"
@@ -146,7 +145,6 @@ def entities_named(
     if not match:
         return []
     rows = _ranked(db, _ENTITIES, match, conditions.of_entities(db, filters), limit)
-    # Describe an entity by this user's newest observations that were valid at the time `as_of`.
     then = filters.as_of or "9999"
     wanted = conditions.of_observations(db, filters._replace(types=()))
     newest = (
@@ -169,8 +167,9 @@ def entities_named(
 def recent(
     db: Database, limit: int, filters: Filters = EVERYTHING, session: str = ""
 ) -> list[Candidate]:
-    """Return the newest active records, then the newest observations without a record. A filter by
-    type also admits observations of records, because entity types differ from record types.
+    """Return the newest active records and, if fewer than `limit`, then the newest observations
+    without a record. With a filter by type, observations of records are included: the type of an
+    entity may match although the type of the record does not.
     """
     wanted = conditions.of_records(db, filters, session)
     newest = f"WHERE 1 {wanted.sql} ORDER BY r.created_at DESC, r.seq DESC LIMIT ?"
@@ -207,7 +206,7 @@ _OBSERVATIONS = _Source(
     "0.6, 1.0, 0.5",
     "JOIN observations AS o ON o.id = {id} JOIN entities AS e ON e.id = o.entity",
     "o.id, e.name, e.type, o.text, o.record, o.trust, o.source, o.session, o.agent, o.domain, "
-    # Successor and end of the observation's record; of several, the one that ends last or never.
+    # Of the observation's records, the one that ends last or never: its successor and its end.
     "o.created_at, (SELECT x.superseded_by || ' ' || x.valid_to FROM claims AS c "
     "JOIN records AS x ON x.id = c.record WHERE o.record <> '' AND c.kind = 'observations' "
     "AND c.row = o.id ORDER BY x.valid_to <> '', x.valid_to DESC LIMIT 1), "

@@ -33,7 +33,7 @@ MIN_ID_CHARS = 6
 
 
 class Accepted(NamedTuple):
-    """Outcome: a text of `length` characters is stored as `id`; `repeated` if it already was."""
+    """Outcome: the text (`length` characters) is stored as `id`, or was before (`repeated`)."""
 
     id: str
     length: int
@@ -75,7 +75,7 @@ class Backlog(NamedTuple):
 
 
 class Claimed(NamedTuple):
-    """A claimed text, its attempts and progress; `ingest.created_at` may precede `accepted_at`."""
+    """A claimed text. It may have been written (`ingest.created_at`) before its `accepted_at`."""
 
     id: str
     ingest: Ingest
@@ -122,7 +122,7 @@ def ingest_of(memory: BaseMemory, id_: str) -> Ingest | None:
 
 
 def backlog(memory: BaseMemory) -> Backlog:
-    """Return the number of texts that are not done, by state, and the newest error among them."""
+    """Count unfinished texts by state; also return the oldest's arrival and the newest error."""
     database = _database(memory)
     if database is None:
         return Backlog()
@@ -200,7 +200,7 @@ def finish(memory: BaseMemory, id_: str, worker: str, result: Payload) -> bool:
         return False
     ingest = _ingest(row[0])
     outcome = {"length": len(ingest.session_summary), "domain": ingest.domain, **result}
-    # Name no session: a worker made this result, not the session that sent the text.
+    # The provenance has no session: a worker made this result, not the session that sent the text.
     by = Provenance("ingest", trust="tool", agent=ingest.source_model, domain=ingest.domain)
     operation = memory.operation("ingested", {"id": id_, "outcome": outcome}, by)
     with database.transaction() as c:
@@ -273,7 +273,7 @@ def drop(memory: BaseMemory, chosen: Sequence[str], by: Provenance) -> int:
 
 
 def expire(c: Connection, before: str) -> int:
-    """Erase the content of texts processed before a time, also from the log; return the count."""
+    """Erase contents of texts done before a time, also in logged operations; return their count."""
     is_old = "state = ? AND ended_at < ? AND json_extract(body, '$.session_summary') <> ''"
     select = f"SELECT seq, id, body FROM intake WHERE {is_old}"
     old = c.execute(select, (DONE, before)).fetchall()

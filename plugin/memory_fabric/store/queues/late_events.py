@@ -31,7 +31,7 @@ _SETTINGS = "project_dir attended foreign entrypoint author origin domain notes 
 
 
 class Late(NamedTuple):
-    """A waiting event: its time (ISO 8601), handlers still to be run, its session's settings."""
+    """A waiting event with its time (ISO 8601), the handlers left to run, and session settings."""
 
     path: str
     event: Event
@@ -61,7 +61,7 @@ def add(settings: Settings, event: Event, handlers: Sequence[str], at: str) -> N
 
 
 def waiting(home: str, ending: str = ".jsonl") -> list[str]:
-    """Return the files of waiting events, oldest first; with ending REFUSED, of refused events."""
+    """Return the paths of waiting events, oldest first; the ending REFUSED selects refused ones."""
     folder = os.path.join(home, FOLDER)
     names = files.names_in(folder)
     return [os.path.join(folder, name) for name in names if name.endswith(ending)]

@@ -18,7 +18,7 @@ from memory_fabric.errors import FabricError
 from memory_fabric.store import files
 
 FOLDER, REJECTED, STATE = "forward", "rejected", "state.json"
-# Limits, enough for weeks of sessions. Rejected items count: they are kept, not silently dropped.
+# Limits of waiting and rejected items (which are not dropped silently); enough for weeks of use.
 MAX_ITEMS, MAX_BYTES = 500, 32 << 20
 # Seconds to wait for the lock. Other processes keep it only for the time of writing one file.
 LOCK_S = 2.0
@@ -41,7 +41,7 @@ class SpoolFull(FabricError):
 
 
 class Item(NamedTuple):
-    """A file of the spool: item id (UUIDv7), and the key by which receivers detect repetitions."""
+    """An item's id (UUIDv7) and file path, and the key by which receivers detect repeated items."""
 
     id: str
     key: str
@@ -80,7 +80,9 @@ def rejected(home: str) -> list[Item]:
 
 
 def add(home: str, to: str, place: str, body: Mapping[str, Any], now_s: float) -> bool:
-    """Add an item; return False if its key is known. Raises SpoolFull, OSError, TimeoutError."""
+    """Add an item for the address `to` and project `place`. Return False if an item with the same
+    idempotency key waits, was rejected or recently sent. Raises SpoolFull, OSError, TimeoutError.
+    """
     key = str(body["idempotency_key"])
     with _locked(home):
         items, refused = waiting(home), rejected(home)
@@ -165,7 +167,7 @@ def is_due(home: str, to: str, now_s: float) -> bool:
 
 
 def backlog(home: str, to: str) -> Backlog:
-    """Return the state of forwarding. Waiting items' addresses except `to` are in `elsewhere`."""
+    """Return the state of forwarding; `elsewhere` has waiting items' addresses other than `to`."""
     items, refused, noted = waiting(home), rejected(home), state(home)
     addresses = {str(read(item).get("to", "")) for item in items} - {to, ""}
     answer = files.read_json(refused[-1].path, MAX_BYTES).get("answer") if refused else {}

@@ -96,7 +96,7 @@ _ACCOUNT = re.compile(
 
 
 def anonymised(record: Record, memory: BaseMemory) -> Record:
-    """Return the record without project, paths, people and hosts, or entities that reveal these."""
+    """Replace project, paths, people and hosts in a record's text; drop entities that name them."""
     clean = partial(cleaned, names=identifying_names(memory))
     things = (e for e in record.entities if e.type not in IDENTIFYING_TYPES)
     texts: dict[str, Any] = {n: clean(getattr(record, n)) for n in ("what", "why", "category")}
@@ -127,7 +127,6 @@ def cleaned(text: str, names: Mapping[str, str]) -> str:
     for name, instead in names.items():
         # Only a short name can be part of another word by chance, like "api" in "rest-api".
         joint = "" if len(name) >= DISTINCTIVE_CHARS else "-"
-        # The parts of a name may be joined by `-`, `_`, a space or nothing.
         spelling = "[-_ ]?".join(map(re.escape, re.split(r"[-_ ]+", name.strip("-_ "))))
         pattern = rf"(?<![\w{joint}]){spelling}(?![\w{joint}])"
         text = re.sub(pattern, partial(_replacement, name, instead), text, flags=re.IGNORECASE)
@@ -187,6 +186,6 @@ def _account(match: re.Match[str]) -> str:
 
 
 def _replacement(name: str, instead: str, match: re.Match[str]) -> str:
-    """Return `instead`, but keep a short word in capitals: "API" is not the project "api"."""
+    """Return `instead`, or the match if it is a short word in capitals ("API" for a name "api")."""
     form = match.group()
     return form if form.isupper() and form != name and len(form) < 5 else instead

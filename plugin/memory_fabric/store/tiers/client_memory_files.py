@@ -19,7 +19,7 @@ from memory_fabric.text import cut, encodable, neutralised, one_line
 
 SOURCE = "native"
 MAIN = "MEMORY.md"
-# Limits of one search, read in milliseconds: far more than the client shows (24 KB of one file).
+# Limits of one search. Reading so much takes milliseconds; the client shows only 24 KB of one file.
 MAX_FILES, MAX_BYTES = 64, 256 * 1024
 MAX_NOTE_CHARS = 1000
 MAX_HEADING_CHARS = 120
@@ -148,7 +148,6 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
             continue
         if bare.startswith("<!--") and bare.endswith("-->"):
             continue
-        # The level of a heading (1 or more), or 0 for a line that is not a heading.
         deep = len(bare) - len(bare.lstrip("#"))
         deep = deep if deep <= 6 and bare[deep : deep + 1] in (" ", "\t") else 0
         is_bullet = len(line) - len(line.lstrip()) < _NESTED_FROM and _without_bullet(bare) != bare

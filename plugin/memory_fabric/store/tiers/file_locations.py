@@ -12,7 +12,8 @@ from memory_fabric.store.projects.identity import LOCAL_FOLDER
 from memory_fabric.store.tiers import memory_md
 
 DATABASE, USERS = "graph.db", "user.db"
-# SERVED has a home for each graph file (MEMORY_FILE_PATH); SERVED_NOTE in it has the file's path.
+# Each graph file (MEMORY_FILE_PATH) has a home of its own, a subfolder of SERVED in the main home.
+# The file SERVED_NOTE in it contains the graph file's path, which may be anywhere.
 SERVED, SERVED_NOTE = "files", "served.json"
 
 
@@ -56,14 +57,14 @@ def roots(home: str) -> Iterator[tuple[str, str]]:
 
 
 def save_served(home: str, path: str) -> None:
-    """Save the path of a graph file (MEMORY_FILE_PATH) in the home made for it. Raises OSError."""
+    """Save the path of a graph file in its own home folder `home` (see SERVED). Raises OSError."""
     note, content = os.path.join(home, SERVED_NOTE), {"file": path}
     if files.read_json(note) != content:
         files.write_atomic(note, files.pretty_json(content))
 
 
 def logs_of_client(memory: BaseMemory) -> list[str]:
-    """Return the log files in plugins' data folders, the fallback if home cannot be written."""
+    """Return log files in plugins' data folders, where logs go if home cannot be written."""
     top = os.path.join(memory.settings.config_dir, "plugins", "data")
     folders = [*(os.path.join(top, name) for name in files.names_in(top)), memory.settings.data_dir]
     names = (log.LOG_NAME, f"{log.LOG_NAME}.1")
@@ -79,7 +80,7 @@ def client_memory_files(places: Sequence[Location]) -> list[str]:
 
 
 def own_files(memory: BaseMemory, places: Sequence[Location]) -> list[str]:
-    """Return all files in the folders of these locations, and in home except its projects."""
+    """Return all files in home outside its projects, and in the folders of these locations."""
     home = memory.settings.home
     folders = [f for place in places for f in (os.path.dirname(place.path), *place.folders)]
     inside = (path for folder in folders if folder != home for path in files_in(folder))
@@ -87,12 +88,11 @@ def own_files(memory: BaseMemory, places: Sequence[Location]) -> list[str]:
 
 
 def other_files(memory: BaseMemory, places: Sequence[Location]) -> list[str]:
-    """Return files in home that other projects or homes own, and MEMORY_FILE_PATH's graph files."""
+    """Return files in home of other projects or homes, and other MEMORY_FILE_PATH graph files."""
     mine, home = set(own_files(memory, places)), memory.switched_by[0]
     if memory.mirror:
         mine.add(memory.mirror.path)
     paths = [os.path.join(at, name) for at, _, names in os.walk(home) for name in names]
-    # Each home in SERVED has a note with the path of its graph file, which may be anywhere.
     top = os.path.join(home, SERVED)
     notes = [os.path.join(top, name, SERVED_NOTE) for name in files.names_in(top)]
     served = dict.fromkeys(str(files.read_json(note).get("file", "")) for note in notes)

@@ -29,7 +29,7 @@ MAX_BLOCK_LINES = 40
 MAX_FILE_LINES = 200
 MAX_FILE_BYTES = 24_000
 MAX_LINE_CHARS = 300
-# Characters for the assistant's sentence after a long quotation. The quotation itself is never cut.
+# After a long quotation, the assistant's sentence is cut to this; the quotation is never cut.
 CAPTION_CHARS = 200
 # Larger files, which the client would not show, are neither read nor written.
 MAX_READ_BYTES, MAX_SETTINGS_BYTES = 1 << 20, 4 << 20
@@ -51,8 +51,8 @@ class MemoryFile(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """Parts of a MEMORY.md: the user's text before the block, the user's text in or after it, and
-    the block's own lines by record id. `fenced` is True if there is a block.
+    """Parts of a MEMORY.md: the user's text `before` the block, the user's text `after` it or
+    inside it, and the block's own `lines` by record id. `fenced` is True if there is a block.
     """
 
     before: str
@@ -91,8 +91,8 @@ def promote(
     notes: MemoryFile, records: Sequence[Record], lock: str, keeps: Keeps | None = None
 ) -> tuple[str, ...]:
     """Write the block with these records, most important first; return the ids of those that fit.
-    Of the block's present lines for other records, those whose ids `keeps` returns stay, after the
-    new lines; the rest are dropped. Without records, nothing changes unless a block exists. If the
+    The block may have lines for other records: those whose ids `keeps` returns stay, below the new
+    lines, and the rest are dropped. Without records, nothing changes unless a block exists. If the
     user's own text leaves no space, the block is removed. `lock` is the path of a lock file outside
     the client's folder. Raises OSError, TimeoutError, StoreUnavailable, StoreReadOnly.
     """
@@ -115,7 +115,7 @@ def shown_lines(notes: MemoryFile) -> Mapping[str, str]:
 def rewritten(
     text: str, records: Sequence[Record], keeps: Keeps | None = None
 ) -> tuple[str, tuple[str, ...]]:
-    """Return the text with a new block of these records, and the ids of the records that fit."""
+    """Return the text with its block replaced, and the ids of records that fit; see `promote`."""
     parts = parse(text)
     ids_given = {record.id for record in records}
     other_lines = {id_: line for id_, line in parts.lines.items() if id_ not in ids_given}
@@ -129,7 +129,6 @@ def rewritten(
     room_lines -= bool(lacked) + len(ids_behind)
     ordered = [records[place] for place in by_words(records)]
     whole = [_line(record) for record in ordered]
-    # If a quotation is the same as in the previous line, it is shortened.
     pairs = zip(map(folded, whole, ["", *whole]), (r.id for r in ordered), strict=True)
     lines, ids = _fitting(pairs, room_lines, room_bytes)
     lines += [LACKED, *behind] if behind else []
@@ -173,7 +172,7 @@ def parse(text: str) -> Parts:
 
 
 def _block_at(lines: list[str], at: int) -> tuple[int, dict[str, str], list[str]]:
-    """Return the index after the block that begins at `at`, its own lines by id, and others."""
+    """Return the index after the block at `at`, its lines by record id, and lines of the user."""
     marks = (BEGIN, BEGIN_JOINED, END)
     end = next((i for i in range(at, len(lines)) if _marker(lines[i]) in marks), len(lines))
     closed = end < len(lines) and _marker(lines[end]) == END

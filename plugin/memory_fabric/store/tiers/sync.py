@@ -18,7 +18,7 @@ from memory_fabric.store.schema import ACTIVE_CURRENT
 from memory_fabric.store.tiers import memory_md
 from memory_fabric.store.upkeep import backup
 
-# For MEMORY.md: rules and preferences; records of several sessions, or stated or kept by the user.
+# SQL for MEMORY.md: rules, preferences; records of several sessions or not noted by the assistant.
 _STANDING = "type IN ('constraint', 'preference')"
 _OTHERS_LASTING = "(sightings > 1 OR json_extract(body, '$.evidence.noted') IS NULL)"
 _FAILURES = (FabricError, OSError, sqlite3.Error)
@@ -74,8 +74,8 @@ def share(memory: BaseMemory) -> int:
 
 
 def restore_journals(memory: BaseMemory) -> int:
-    """Append records that are in no journal to decisions.jsonl, and write a lost operations.jsonl
-    again. Return the number of lines written.
+    """For each database, append records that no journal contains to decisions.jsonl, and write
+    operations.jsonl again if it is lost. Return the number of lines written.
     """
     from memory_fabric.sharing.git import location  # imported late: unused at session start
 
@@ -116,8 +116,8 @@ def promote(memory: BaseMemory) -> None:
 
 def promotable(memory: BaseMemory) -> list[Record]:
     """Return the records for MEMORY.md: first pinned records, then rules and preferences, then
-    others, each group newest first. The file has space for only a part of a large memory. A record
-    of the last group must have been stated or kept by the user on purpose, or noted in a second
+    others, each group newest first. The file has space for only a part of a large memory. Those of
+    the last group count only if stated or kept by the user on purpose, or noted in a second
     session. Records of isolated domains are left out, because all the client's agents see the file.
     """
     apart = sorted(memory.settings.domains.isolated)
@@ -134,7 +134,8 @@ def promotable(memory: BaseMemory) -> list[Record]:
         records += memory.find_records(stated, (*apart, PROMOTED_FROM))
     from memory_fabric.store.records import contradicting_any  # a session's start does not need it
 
-    # Omit unpinned records that a newer listed record contradicts; mark other contradicted records.
+    # Omit a record if a newer record in this list contradicts it, unless it is pinned. Mark each
+    # remaining record that a newer one contradicts.
     ids = {record.id for record in records}
     since = memory.find_records(*contradicting_any(list(ids))) if ids else []
     newer = newer_records([*records, *since])
@@ -168,8 +169,8 @@ def backup_when_due(memory: BaseMemory) -> list[str]:
     return [backup.create(path) for path in due]
 
 
-# Statements that delete old rows: local records of sessions that are no longer active (for example,
-# after a crash), turns, and candidates (unreviewed records), which have no statements in the graph.
+# SQL to delete old rows: local records of sessions that are no longer active (e.g. after a crash),
+# turns, and candidates. A candidate (unreviewed record) has no statements in the graph to delete.
 _EXPIRED = {
     "local": "DELETE FROM records WHERE scope = 'local' AND created_at < ?1 "
     "AND session NOT IN (SELECT id FROM sessions WHERE seen_at >= ?1)",
@@ -180,8 +181,8 @@ _EXPIRED = {
 
 
 def expire(memory: BaseMemory, what: str, before: str) -> None:
-    """Delete data older than a time. `what` is `local` (records), `turns`, `candidates`, `sessions`
-    (what they were shown, tasks, prompts) or `texts` (content of processed ingested texts).
+    """Delete data older than `before` (ISO 8601). `what` is `turns`, `candidates`, `local`
+    (records), `sessions` (prompts, tasks, shown memories) or `texts` (contents of processed texts).
     """
     from memory_fabric.store.queues import ingest_queue  # imported late: used once a day
 

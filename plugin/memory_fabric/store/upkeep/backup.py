@@ -22,7 +22,7 @@ def create(path: str, label: str = "", progress: Progress | None = None) -> str:
     """Create a verified backup, delete old ones, return its path. Raises OSError, sqlite3.Error."""
     folder = files.backups_of(path)
     files.make_folder(folder)
-    second, fraction = divmod(time.time_ns(), 10**9)  # one reading, so file names sort by time
+    second, fraction = divmod(time.time_ns(), 10**9)  # read the clock once: names must sort by time
     stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(second)) + f"-{fraction:09d}"
     stem = os.path.splitext(os.path.basename(path))[0]
     copy = os.path.join(folder, f"{stem}-{stamp}{label}{SUFFIX}")

@@ -6,7 +6,7 @@ from itertools import chain, islice
 
 from memory_fabric.store.files import CHUNK_BYTES, open_regular
 
-# Most paths to check; limits the time for a wrong folder (`/`). The plugin's home has fewer paths.
+# Maximum number of paths to check. The plugin's home has fewer; a wrong folder (`/`) may have many.
 MAX_LOOKED_AT = 20_000
 # The folder of installed packages is not checked: it has many files, none of which is secret.
 NOT_PRIVATE = frozenset(("runtime",))
@@ -125,7 +125,7 @@ def file_system(path: str, mounts: str = MOUNTS) -> str:
             continue
         place = fields[1].replace("\\040", " ")
         inside = real == place or real.startswith(place.rstrip("/") + "/")
-        if inside and len(place) >= len(best):  # of mounts on one folder, the last is in effect
+        if inside and len(place) >= len(best):  # the innermost mount; of equal ones, the last
             best, kind = place, fields[2]
     return kind
 

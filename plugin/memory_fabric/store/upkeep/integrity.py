@@ -20,7 +20,7 @@ from memory_fabric.text import first_of, many
 # For an index with at least this many rows, only row numbers and samples are compared. SQLite's own
 # check would block other changes for half a minute at a million observations.
 LARGE_ROWS = 50_000
-# This many rows are sampled among the newest, and as many across the whole table.
+# Of a large index, this many of the newest rows are sampled, and as many across the whole table.
 SAMPLES = 100
 # For each index: its table, the table's column of row numbers, and a column of indexed text.
 _TEXTS = {
@@ -79,7 +79,7 @@ def findings(memory: Memory, full: bool = False, progress: Progress | None = Non
 
 
 def _registered(home: str) -> Iterator[Finding]:
-    """Yield findings on a damaged registry, keys that it lacks, and projects with a lost folder."""
+    """Yield problems of the registry: damage, keys only on cards, projects whose folder is lost."""
     path = os.path.join(home, registry_file.REGISTRY)
     registry = registry_file.read_registry(home)
     if registry.state != SOUND and registry.keys:
@@ -115,7 +115,6 @@ def _index(database: Database, table: str, full: bool) -> Iterator[Finding]:
 
 
 def _sampled(database: Database) -> Iterator[Finding]:
-    """If some indexes are too large to compare completely, yield a hint that lists them."""
     if large := [table for table in repair.FULL_TEXT if is_large(database, table)]:
         text = f"Compared by rows and samples only, since they are large: {', '.join(large)}."
         remedy = "memory-fabric check --full compares every text."
@@ -197,7 +196,7 @@ def is_large(database: Database, table: str) -> bool:
 
 
 def samples_match(database: Database, table: str) -> bool:
-    """Return True if the index has the table's row numbers, and a word of each sample is found."""
+    """Return True if index and table have the same rows, and a word of each sample is found."""
     texts, number, column = _TEXTS[table]
     sizes = f"{table}_docsize"
     # Trigram indexes have no table of row numbers, so only their samples are compared.
@@ -213,7 +212,7 @@ def samples_match(database: Database, table: str) -> bool:
         samples += database.rows(f"{select} WHERE {number} >= ? ORDER BY {number} LIMIT 1", (at,))
     query = f"SELECT 1 FROM {table} WHERE {table} MATCH ? AND rowid = ?"
     for row, text in samples:
-        words = _WORD.findall(text.partition("\0")[0])  # trigram indexes end a text at NUL
+        words = _WORD.findall(text.partition("\0")[0])  # trigram indexes ignore text after a NUL
         if not words:
             continue
         word = max(words, key=len)

@@ -23,12 +23,12 @@ LOCAL_KEPT_DAYS = 1
 # A candidate that was not repeated within this time was not worth remembering.
 CANDIDATES_KEPT_DAYS = 90
 LOCK = "maintenance.lock"
-# An unconfirmed note of the assistant is shown for at least this many days and this many sessions.
+# Days and sessions after which (both) an unconfirmed note of the assistant becomes a candidate.
 UNCONFIRMED_TOLD_DAYS, UNCONFIRMED_TOLD_SESSIONS = 60, 10
 
 
 def is_due(memory: Memory) -> bool:
-    """Return True if a backup is due, or if a database's last expiry was more than a day ago."""
+    """Return True if a backup is due, or if a database's last maintenance was over a day ago."""
     # The modification time (ns) of the folder of backups is the time of the last maintenance.
     stamps = [files.stamp(files.backups_of(database.path)) for database in memory.databases()]
     ages_s = [time.time() - stamp[1] / 1e9 if stamp else math.inf for stamp in stamps]
@@ -57,7 +57,9 @@ def main() -> None:
 
 
 def run(memory: Memory, keep_days: int) -> None:
-    """Make due backups, delete old data (turns, ingested texts after `keep_days`; 0: at once)."""
+    """Make due backups, delete old data and leftover files, and demote unconfirmed notes. Turns and
+    the content of ingested texts are deleted after `keep_days` days (0: at once).
+    """
     sync.expire(memory, "local", _ago(LOCAL_KEPT_DAYS))
     sync.backup_when_due(memory)
     sync.expire(memory, "turns", _ago(keep_days))

@@ -63,8 +63,8 @@ def rebuild(
 
 
 def replay(db: Database, journal_path: str, progress: Progress | None = None) -> tuple[int, int]:
-    """Apply the journal's operations that the database lacks; return counts (applied, unusable
-    lines). Progress starts at one half: `repair_indexes`, if it ran before, reports the first half.
+    """Apply the journal's operations that the database lacks. Return the counts of operations
+    applied and of unusable lines. Progress starts at 50 %: `repair_indexes` reports the first half.
     """
     size, read, counts = files.size_of(journal_path), 0, Counter[bool | None]()
     marked: list[tuple[str]] = []
@@ -87,7 +87,7 @@ def replay(db: Database, journal_path: str, progress: Progress | None = None) ->
 
 
 def _replayed(db: Database, value: Mapping[str, Any]) -> bool | None:
-    """Apply a journalled operation; return True, False (applied before) or None (unusable)."""
+    """Apply a journal line; return True, False (applied before) or None (cannot be applied)."""
     operation = write.from_object(value)
     if operation is None:
         return None
@@ -109,7 +109,7 @@ def _open(path: str, kind: str) -> Database:
 
 
 def _unjournaled(aside: str) -> list[dict[str, Any]]:
-    """Return the readable operations of a damaged file that were not written to the journal."""
+    """Return the readable operations of the damaged file `aside` not yet written to the journal."""
     operations: list[dict[str, Any]] = []
     if not aside:
         return operations
@@ -126,7 +126,9 @@ def _unjournaled(aside: str) -> list[dict[str, Any]]:
 
 
 def _is_intact(path: str, progress: Progress | None) -> bool:
-    """Return True if the database is intact, for instance because another process repaired it."""
+    """Return True if the file is not empty and SQLite finds no damage, for instance because another
+    process has repaired it. Full-text indexes that do not match are rebuilt.
+    """
     if not files.size_of(path):
         return False
     try:
