@@ -22,14 +22,12 @@ from memory_fabric.hooks.reply import (
     fitted,
     merge,
 )
+from memory_fabric.hooks.table import HANDLERS
 from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE
 
 # Other work on the machine must not fail a law.
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-ALL_EVENTS = [
-    *("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "SubagentStart"),
-    *("SubagentStop", "Stop", "PreCompact", "PostCompact", "SessionEnd", "LaterEvent", ""),
-]
+ALL_EVENTS = [*HANDLERS, "LaterEvent", ""]
 CLIENT_CAP = 10_000
 # st.text() draws lone surrogates too when its alphabet is the whole of Unicode.
 ANY_TEXT = st.text(st.characters(exclude_categories=())) | st.builds(

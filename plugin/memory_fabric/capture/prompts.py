@@ -134,7 +134,7 @@ def stated_as(form: Form, sentence: str) -> Statement | None:
 
 
 def _sentences(prompt: str) -> Sequence[Sentence]:
-    """Return a prompt's sentences; of a specification, omit list items and text under headings."""
+    """Return a prompt's sentences, but not the list items and headings of a specification."""
     sentences = segments(typed_ends(prompt))
     if len(sentences) > _SPECIFICATION_SENTENCES or any(sentence.heading for sentence in sentences):
         return [sentence for sentence in sentences if not sentence.bullet and not sentence.heading]

@@ -74,7 +74,7 @@ HANDLERS: Mapping[str, Entry] = {
     # Long limit: the user waits while two projects merge, which affects both recall and capture.
     "UserPromptExpansion": _entry("either:project_link", _COMMAND, "tells_model"),
     # `task_note` saves a subagent's task, for which `graph_memory_inject` later recalls memories.
-    # `caller_note` (EITHER) saves which agent calls an MCP tool, for the server's reads and writes.
+    # `caller_note` saves which agent calls an MCP tool. The server needs it to read and to write.
     "PreToolUse": _entry(
         "reads:task_note either:caller_note reads:rule_check",
         _PROMPT,

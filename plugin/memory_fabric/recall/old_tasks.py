@@ -1,6 +1,6 @@
 """Search for a task of an earlier session that is similar to a new task, to be shown in one line.
-The task is found by rare words, because descriptions of the same work share names and subjects. All
-words of the earlier session are compared, because its answers mention files and causes.
+The two must share rare words, because descriptions of the same work share names and subjects. Words
+from anywhere in the earlier session count, because its answers mention files and causes.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -171,7 +171,9 @@ MEASURED = 200  # similarity is measured for this many hits; later hits would no
 
 
 def rerank(hits: Sequence[Hit], similarity_by_id: Mapping[str, float]) -> list[Hit]:
-    """Adjust relevance by similarity (added to the metadata), and sort; exact names keep 1.0."""
+    """Adjust the relevance of hits by their similarity, which is added to their metadata, and sort
+    them. A hit for the exact name of an entity keeps the relevance 1.0.
+    """
     if not similarity_by_id:
         return list(hits)
     moved = []

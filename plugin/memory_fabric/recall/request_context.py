@@ -40,7 +40,7 @@ class RequestContext:
         return domain_for(self._launched or self.memory.settings, self.agent_type)
 
     def by(self, source: str, session: str, trust: str = "assistant") -> Provenance:
-        """Return the provenance of an agent's statements in a session, with its type and domain."""
+        """Return the provenance of a session's statements, with the context's agent and domain."""
         agent, domain = self.agent_type, self.domain.name
         return Provenance(source, trust=trust, session=session, agent=agent, domain=domain)
 

@@ -256,7 +256,7 @@ def _is_due(data_dir: str, plugin_root: str, insist: bool) -> bool:
 
 
 def run(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
-    """Replace this process with the command line once its packages exist; return 1 on failure."""
+    """Wait for the packages, then run the command line in place of this process; 1 on failure."""
     data_dir = environ.get("CLAUDE_PLUGIN_DATA", "")
     plugin_root = environ.get("CLAUDE_PLUGIN_ROOT", "")
     stated = environ.get("MEMORY_FABRIC_PYTHON", "")

@@ -85,7 +85,7 @@ class Memory(BaseMemory):
         if self.project is None or stamp == self._registered:
             return False
         if not os.path.isdir(self.settings.project_dir):
-            return False  # the folder was moved or deleted, and so belongs to no other project
+            return False  # a folder that was moved or deleted belongs to no other project
         self._registered = stamp
         project = _project_of(self.settings)
         return project is not None and project.id != self.project.id

@@ -281,7 +281,7 @@ def _command(plan: run.Plan) -> str:
 
 
 def undo_last(settings: Settings, as_json: bool, file: str = run.FILE) -> int:
-    """Undo and report the last run listed in `file` (default: last import) in all its projects."""
+    """Undo the last run that `file` lists, by default the last import; report it by project."""
     last = runs.last(settings.home, file)
     if last is None:
         raise NotFound("", "Nothing was read in that is not taken back.")

@@ -75,7 +75,9 @@ def checkpoint(
 
 
 def open_task(prompts: Sequence[str]) -> tuple[str, str]:
-    """Return the last prompt long enough for a task, and the last shorter one after it, or ''."""
+    """Return the last prompt of FOLLOW_UP_WORDS words or more, and the last one after it, or ''. If
+    all prompts are shorter, return the last of all and ''.
+    """
     lines = (one_line(texts.without_injected(prompt)) for prompt in prompts)
     requests = [t for t in lines if not t.startswith(("/", INTERRUPTED)) and own_words(t)]
     stated = [place for place, text in enumerate(requests) if own_words(text) >= FOLLOW_UP_WORDS]

@@ -50,7 +50,7 @@ COMPLAINTS = {
 
 
 def settle_late(context: RequestContext, session: str, path: str) -> None:
-    """Reread the transcript's end, and save who wrote the prompts stored since it was read."""
+    """Reread the transcript's end, to save who wrote prompts stored after the last reading."""
     if not transcript.is_clients_own(context.memory.settings, path):
         return
     start, read_on = files.size_of(path) - LATE_BYTES, reader_of(context.memory.settings.client)

@@ -113,7 +113,9 @@ def steps_in(
 def _note_about(
     failure: incidents.Failure, noted: Sequence[Record], *, is_only: bool
 ) -> Record | None:
-    """Return the fix in `noted` most similar to this failure, or None; if `is_only`, the first."""
+    """Return the fix in `noted` that is most similar to this failure, or None. `is_only` means that
+    no other failure was solved: then it is the first fix.
+    """
     if is_only:
         return noted[0] if noted else None
     of_failure = set(terms(f"{failure.cause} {incidents.evidence_of(failure)}"))

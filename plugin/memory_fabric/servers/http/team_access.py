@@ -47,7 +47,9 @@ ENTER = (
 
 
 class Access:
-    """Access to a team's log; `dsn` is a libpq connection string, `read` a replica's or ''."""
+    """Access to a team's log. `dsn` and `read` are libpq connection strings: of the server, and of
+    a replica for reading, or '' if there is none.
+    """
 
     def __init__(
         self, settings: Settings, dsn: str, space: str, read: str = "", *, insecure: bool = False

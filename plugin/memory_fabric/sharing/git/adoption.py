@@ -252,7 +252,7 @@ def notice_text(found: Missing) -> str:
 
 
 def _is_here(memory: Memory, head: own_lines.Header) -> bool:
-    """Return True if a header states this folder (path, inode) and no other registered project."""
+    """Return True if a header has this folder's path and inode, and no other known project's id."""
     current = current_header(memory)
     others = {*registry_file.read_registry(memory.settings.home).keys.values()} - {current.project}
     return (head.root, head.inode) == (current.root, current.inode) and head.project not in others

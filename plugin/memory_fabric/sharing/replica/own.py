@@ -64,7 +64,7 @@ class Outgoing:
         self._words = words
 
     def of(self, c: sqlite3.Connection, kind: str, key: str) -> tuple[str, Value | None]:
-        """Return a row's key in the log and its value; None withdraws a deleted or private row."""
+        """Return a row's key in the log, and its value: None withdraws a deleted or private row."""
         if kind == wire.RECORD:
             value = None
             for record, _ in records.find(c, "id = ?", (key,)):

@@ -226,7 +226,7 @@ def origin(home: str) -> str:
 
 
 def receipts(memory: Memory, event_name: str) -> tuple[Callable[[], None], ...]:
-    """Return functions to call after the hook's reply: `start_when_due`, or none without links."""
+    """Return what to call after the hook's reply: `start_when_due`, or nothing without links."""
     settings = memory.settings
     if not settings.writes or settings.ci or not exist(settings.home):
         return ()

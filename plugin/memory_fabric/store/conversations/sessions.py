@@ -307,7 +307,7 @@ def offer_tasks(db: Database, session: str, kind: str, tasks: Iterable[str], age
 
 
 def close_tasks(db: Database, tasks: Iterable[str]) -> None:
-    """Delete these tasks, because their subagents have started."""
+    """Delete these waiting tasks: the subagents for which they were saved have started."""
     with db.transaction(durable=False) as c:
         c.executemany("DELETE FROM tasks WHERE id = ?", [(task,) for task in tasks])
 

@@ -101,7 +101,7 @@ class _Statement:
         self._detached: list[restore.Group] = []
 
     def add_texts(self, entity: int, name: str, texts: Iterable[str]) -> list[str]:
-        """Add missing texts, unless forgotten, to an existing entity; return the added texts."""
+        """Add texts that an entity lacks and the user has not forgotten; return the added ones."""
         c = self._c
         if entity in self.new.pending:  # the payload lists the entity twice
             self.new.insert()

@@ -45,7 +45,7 @@ def remove_orphans(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def replace_rows(c: Connection, payload: Payload, by: Provenance) -> Result:
-    """Replace each group of rows with others, if all its rows exist: the inverse of `merge`."""
+    """Replace the rows of each group by its former rows, if all exist: the inverse of `merge`."""
     back = replace(c, payload["groups"], by)
     return {"replaced": len(back)}, op(back)
 

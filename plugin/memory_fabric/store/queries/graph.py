@@ -222,7 +222,7 @@ def _by_name(db: Database, names: Sequence[str]) -> list[tuple[int, str, str]]:
 def relations_at(
     db: Database, ids: Sequence[int], at: str, only: Condition, limit: int = 200
 ) -> list[Relation]:
-    """Return the relations from or to entities with these row ids, like `relations_of`."""
+    """Return the relations from or to entities with these row ids that held at the time `at`."""
     relations = _numbered(db, ids, limit, at=at, only=only)
     ordered = [relations[id_] for id_ in sorted(relations)]
     return ordered if limit < 0 else ordered[:limit]
