@@ -53,10 +53,9 @@ def cues() -> dict[str, tuple[Cue, ...]]:
     tables: dict[str, tuple[Cue, ...]] = {}
     for name, rows in filled("cues").items():
         if name != "parts":
-            fields = [row.split("\t") for row in rows]
             tables[name] = tuple(
                 Cue(kind, float(weight), tuple(words.split("|")), expression.removeprefix("-"))
-                for kind, weight, words, expression in fields
+                for kind, weight, words, expression in (row.split("\t") for row in rows)
             )
     return tables
 

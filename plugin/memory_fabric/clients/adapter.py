@@ -58,8 +58,7 @@ def settings_for(settings: Settings, event: Event, environ: Mapping[str, str]) -
 
 def _call(raw: Mapping[str, Any], client: Client) -> dict[str, Any]:
     tool, arguments = str(raw["tool_name"]), dict(table_in(raw, "tool_input"))
-    command = str(arguments.get("command") or arguments.get("input") or "")
-    if patch := patch_in(tool, command):
+    if patch := patch_in(tool, str(arguments.get("command") or arguments.get("input") or "")):
         paths = changed_files(patch)
         edit = {"file_path": "".join(paths[:1]), "file_paths": paths}
         return {"tool_name": EDIT, "tool_input": edit}

@@ -304,9 +304,8 @@ def _entries_from_end(path: str, max_bytes: int, *signs: bytes) -> Iterator[dict
 
 def paths_of_agents(path: str) -> list[str]:
     """Return the transcript paths of a session's subagents, at most the newest MAX_AGENTS."""
-    folder = os.path.join(path.removesuffix(".jsonl"), "subagents")
     try:
-        with os.scandir(folder) as found:
+        with os.scandir(os.path.join(path.removesuffix(".jsonl"), "subagents")) as found:
             agents = [(e.stat().st_mtime, e.path) for e in found if e.name.endswith(".jsonl")]
     except (OSError, ValueError):  # ValueError: the path contains NUL
         return []

@@ -193,9 +193,8 @@ def _served(sandbox: Sandbox, canary: str) -> Finding:
     name = "canary by the server"
     entity = {"name": canary, "entityType": "canary", "observations": ["It never sleeps."]}
     client = {"name": "memory-fabric doctor", "version": "1"}
-    hello = {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": client}
     calls: tuple[tuple[str, dict[str, Any]], ...] = (
-        ("initialize", hello),
+        ("initialize", {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": client}),
         ("tools/list", {}),
         ("tools/call", {"name": "create_entities", "arguments": {"entities": [entity]}}),
         ("tools/call", {"name": "search_nodes", "arguments": {"query": canary}}),

@@ -219,8 +219,7 @@ def _forwarding_troubles(settings: Settings, backlog: spool.Backlog, now_s: floa
 
 
 def _is_failing(backlog: spool.Backlog) -> bool:
-    is_newest = backlog.error_at > backlog.last_success
-    return bool(backlog.last_error and backlog.waiting and is_newest)
+    return bool(backlog.last_error and backlog.waiting and backlog.error_at > backlog.last_success)
 
 
 def _describe_waiting(backlog: spool.Backlog, now_s: float) -> str:

@@ -202,8 +202,7 @@ def _handled(
 def _settings(event: Event, environ: Mapping[str, str], log: Log) -> Settings:
     from memory_fabric.store.home.switches import settings_of  # imported late: for valid events
 
-    is_foreign = in_shell_of_another(environ, event.client.key)
-    settings = settings_of(environ)._replace(foreign=is_foreign)
+    settings = settings_of(environ)._replace(foreign=in_shell_of_another(environ, event.client.key))
     if event.name == "SessionStart":
         for complaint in settings.complaints:
             log(complaint)

@@ -124,8 +124,7 @@ def deadlines(
 
     def deadline_of(event_name: str) -> Deadline:
         entry = HANDLERS[event_name]
-        least_wall_s = least_s if entry.hurried else LEAST_WORK_S
-        wall_s = max(least_wall_s, patience * entry.wall_s - age_s)
+        wall_s = max(least_s if entry.hurried else LEAST_WORK_S, patience * entry.wall_s - age_s)
         work_s = max(LEAST_WORK_S, patience * entry.work_s - worked_s)
         return Deadline(wall_s, work_s=work_s, lock_s=entry.lock_s, hurried=entry.hurried)
 

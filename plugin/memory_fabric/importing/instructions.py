@@ -299,8 +299,7 @@ def update(
             instruction_files.save(database, {n: f for n, f in followed.items() if n != name})
             continue
         try:
-            is_there = os.path.isfile(path)
-            files = read_files(path, here, Left(), max_bytes) if is_there else []
+            files = read_files(path, here, Left(), max_bytes) if os.path.isfile(path) else []
         except TooLarge:
             if is_last:
                 size, mtime_ns = instruction_files.stamp(path)

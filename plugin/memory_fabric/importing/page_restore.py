@@ -66,8 +66,7 @@ def is_page(path: str) -> bool:
         return False
     with files.open_regular(path) as stream:
         head = stream.read(len(page.MARK) + 8)
-    text = encodable(head.decode("utf-8", "replace"))
-    return text.removeprefix("\ufeff").startswith(page.MARK)
+    return encodable(head.decode("utf-8", "replace")).removeprefix("\ufeff").startswith(page.MARK)
 
 
 def plan(memory: Memory, path: str, *, mine: bool, anyway: bool = False) -> Restoring:

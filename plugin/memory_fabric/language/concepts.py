@@ -88,8 +88,7 @@ def _spellings(term: str) -> tuple[str, ...]:
     variants = [term, our_name.lower()]
     for table in (TECHNOLOGIES, PATTERNS):
         variants += [key for key, name in table.items() if name == our_name]
-    single = [v for v in dict.fromkeys(variants) if v.isalnum()]
-    return tuple(single[:MAX_SPELLINGS]) or (term,)
+    return tuple(v for v in dict.fromkeys(variants) if v.isalnum())[:MAX_SPELLINGS] or (term,)
 
 
 def _strength(term: str, named: set[str]) -> float:

@@ -66,8 +66,7 @@ def told(
     task = nearest(turns_of_others, query, conversations.count_sessions(database, MAX_SESSIONS))
     if task is None:
         return None
-    answer = conversations.answer_to(database, task.request.id.partition(":")[2])
-    ended = closing(answer, task.rare)
+    ended = closing(conversations.answer_to(database, task.request.id.partition(":")[2]), task.rare)
     where = "scope <> 'local' AND session = ? AND type <> 'session'"
     noted = memory.find_records(where, (task.session,))
     over = [note for note in noted if note.superseded_by or note.valid_to]

@@ -244,10 +244,9 @@ def written(text: str) -> str:
     if not is_paste(text):
         lines = (line for line in text.splitlines() if line.strip())
         return "\n".join(line for line in lines if not _is_machine_line(line.strip()))
-    stripped = "\n".join(line.strip() for line in text.splitlines())
     return "\n".join(
         paragraph
-        for paragraph in stripped.split("\n\n")
+        for paragraph in "\n".join(line.strip() for line in text.splitlines()).split("\n\n")
         if not any(map(_is_machine_line, filter(None, paragraph.splitlines())))
     ).strip()
 

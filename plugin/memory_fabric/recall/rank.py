@@ -70,8 +70,7 @@ def with_score_parts(
 
 def _summands(hit: Hit, now: str, most: float, intent: str) -> tuple[float, float, float]:
     kind = str(hit.metadata.get("type") or hit.metadata.get("entityType") or "")
-    more = AS_RELEVANT if intent in INTENTS.get(kind, ()) else 0.0
-    relevance = min(1.0, hit.relevance + more)
+    relevance = min(1.0, hit.relevance + (AS_RELEVANT if intent in INTENTS.get(kind, ()) else 0.0))
     behind = max(0.0, most - relevance) / AS_RELEVANT
     fresh = LEAST_RECENCY + (recency(hit.timestamp, now) - LEAST_RECENCY) * max(0.0, 1 - behind)
     trusted = AUTHORITY_WEIGHT * authority(hit) / MOST_AUTHORITY
@@ -140,11 +139,10 @@ def _boosted(
         return hit
     ends = [end for r in relations for end in (r.source, r.target)] if mine else []
     added = [name for name in dict.fromkeys((*other_names, *ends)) if name_key(name) not in own]
-    metadata = {**hit.metadata, "cross_referenced": True} if other_names else hit.metadata
     return hit._replace(
         relevance=min(1.0, hit.relevance * factor) if other_names else hit.relevance,
         entities=hit.entities + tuple(added[: max(0, MAX_ENTITIES - len(hit.entities))]),
-        metadata=metadata,
+        metadata={**hit.metadata, "cross_referenced": True} if other_names else hit.metadata,
         graph_relations=relations,
     )
 

@@ -163,8 +163,7 @@ def is_identifier(value: str) -> bool:
     """Return True for names in code: `CamelCase`, `CONSTANT_CASE`, `four-or-more-parts`."""
     if form("camel").fullmatch(value) or form("constant").fullmatch(value):
         return True
-    parts = exact(r"[-_./:]").split(value)
-    return len(parts) > 3 and value == value.lower() and is_name(value)
+    return len(exact(r"[-_./:]").split(value)) > 3 and value == value.lower() and is_name(value)
 
 
 def is_words(text: str) -> bool:

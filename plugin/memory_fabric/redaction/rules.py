@@ -238,11 +238,10 @@ def _issued() -> tuple[str, ...]:
 def _parts_of_words() -> list[tuple[Iterable[str], int]]:
     options = words("option names")
     rules = (*table("beside").rules, *table("public beside").rules)
-    issuers = {keyword for rule in rules for keyword in rule.keywords}
     return [
         (("<private",), PRIVATE),
         (("-----begin", "-----end", "private-lines:"), KEY_BLOCK),
-        (issuers, ISSUER),
+        ({keyword for rule in rules for keyword in rule.keywords}, ISSUER),
         (("authorization", "cookie", '"auth'), HEADER),
         (("bearer", "basic"), BEARER),
         (("curl",), CURL),
@@ -316,8 +315,7 @@ def _shown_by(word: str) -> int:
     for head in {folded[at : at + 3] for at in range(len(folded) - 2)} & by_three.keys():
         for part, bit in by_three[head]:
             bits |= bit if part in folded else 0
-    shorter = keywords.shorter_ascii if folded.isascii() else keywords.shorter
-    for part, bit in shorter.items():
+    for part, bit in (keywords.shorter_ascii if folded.isascii() else keywords.shorter).items():
         bits |= bit if part in folded else 0
     for name, bit in keywords.alone:
         if name in folded and any(True for _ in places_alone(folded, name)):
@@ -343,8 +341,7 @@ def _form_of(word: str, folded: str) -> int:
         bits |= ODD
     bare = word.strip(".,;:?()[]{}<>\"'`*")
     has_digit, has_symbol = not _DIGITS.isdisjoint(word), not SYMBOLS.isdisjoint(bare)
-    is_short = len(bare) < MIN_DOUBTED_CHARS
-    if is_joined(bare) or (not is_short and (has_digit or has_symbol)):
+    if is_joined(bare) or (len(bare) >= MIN_DOUBTED_CHARS and (has_digit or has_symbol)):
         bits |= STRANGE
     if has_digit and len(word) >= MIN_KEY_CHARS and not (number.isdigit() or _is_label(number)):
         bits |= MIXED

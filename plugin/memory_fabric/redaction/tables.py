@@ -114,8 +114,7 @@ def alone_behind(text: str, start: int, kind: str) -> Iterator[tuple[int, int]]:
         end = text.find("\n", start)
         end = len(text) if end < 0 else end
         line = text[start:end]
-        bare = line.strip()
-        if bare:
+        if line.strip():
             full_lines += 1
             lead = form("speaker").match(line)
             at = lead.end() if lead is not None else 0

@@ -60,8 +60,7 @@ def is_telling(core: str) -> bool:
         if len(part) > 7 and part.isalpha() and _is_unlike_words(part):
             return True
         turns = sum(a.isdigit() != b.isdigit() for a, b in pairwise(part))
-        kinds = [(c.isdigit(), c.isupper()) for c in part]
-        cases = sum(a != b for a, b in pairwise(kinds))
+        cases = sum(a != b for a, b in pairwise([(c.isdigit(), c.isupper()) for c in part]))
         if is_hex(part.removeprefix("g").rjust(32, "0")):
             continue
         is_digit_inside = part[0].isalpha() and part[-1].isalpha() and part.islower()
@@ -140,8 +139,7 @@ def _is_weak_word(core: str, linked: str, follower: str, *, quoted: bool) -> boo
         return False
     if not all(part.isalnum() for part in parts) or is_identifier(core):
         return False
-    first = follower.strip()[:1]
-    ends = not first.isalnum() or "\u2e80" <= follower[:1] <= "\ud7af"
+    ends = not follower.strip()[:1].isalnum() or "\u2e80" <= follower[:1] <= "\ud7af"
     ends = ends or follower.lstrip(_QUOTES)[:1] in tuple(".,;)!|\n")
     if quoted:
         return linked != "" and len(core) >= 5

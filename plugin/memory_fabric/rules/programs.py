@@ -32,8 +32,7 @@ _KEYS = {"Enter": "\n", "C-m": "\n", "Space": " ", "KPEnter": "\n"}
 def sections() -> dict[str, list[str]]:
     """Return the lines of each section of `programs.txt`, without comments."""
     sections: dict[str, list[str]] = {}
-    path = os.path.join(os.path.dirname(__file__), "programs.txt")
-    with open(path, encoding="utf-8") as stream:
+    with open(os.path.join(os.path.dirname(__file__), "programs.txt"), encoding="utf-8") as stream:
         for line in stream.read().split("\n"):
             if line[:1] == "[" and line[-1:] == "]":
                 lines = sections[line[1:-1]] = []

@@ -117,9 +117,8 @@ class Memory(BaseMemory):
         if record.confidence < CANDIDATE_FROM:
             return None
         by = self._stamped(by)
-        said_by = {name: getattr(by, name) for name in _SAID_BY}
         record = record._replace(
-            **said_by,
+            **{name: getattr(by, name) for name in _SAID_BY},
             id=record.id or ids.new_id(),
             evidence={**record.evidence, **self.settings.client.mark},
             domain=record.domain if record.domain != "general" else by.domain,

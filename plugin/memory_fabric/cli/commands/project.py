@@ -215,8 +215,7 @@ def _show_domains(counts: DomainCounts, settings: Settings) -> None:
         rows = [(name, *map(str, numbers)) for name, numbers in counts.counts]
         show.table(("domain", *TABLES_BY_DOMAIN), rows)
         crossings = f"Relations between different domains: {counts.crossings}"
-        none = "No relation connects different domains."
-        show.line(crossings if counts.crossings else none)
+        show.line(crossings if counts.crossings else "No relation connects different domains.")
     for r in counts.first:
         ends = (f"{r[end]} ({r[f'{end}_domain']})" for end in ("from", "to"))
         show.line("  " + f" {r['relation']} ".join(ends))

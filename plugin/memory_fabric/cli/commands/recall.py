@@ -243,9 +243,8 @@ def why(
         show.facts(*formatting.origin_facts(origin), ("files", states), ("removed", removed))
         _show_injections(origin.injections)
     elif as_json:
-        names = "text trust source session agent domain record at"
         observations = [
-            show.fields(statement, names)
+            show.fields(statement, "text trust source session agent domain record at")
             | {"given_to": [show.fields(i, INJECTION) for i in statement.injections]}
             for statement in origin.statements
         ]

@@ -242,8 +242,7 @@ def _confirm(
     # The suggested commands include the scope and the domain unless they are the defaults.
     place = f" --scope {stored.scope}" if stored.scope != "team" else ""
     place += f" --domain {stored.domain}" if stored.domain != "general" else ""
-    choices = (r for r in opposite if contradiction.is_choice_against(stored, r))
-    if old := next(choices, None):
+    if old := next((r for r in opposite if contradiction.is_choice_against(stored, r)), None):
         text = cut(one_line(old.what), MAX_WHAT_CHARS).rstrip(".")
         command = f"memory-fabric remember {quoted}{place} --instead-of {short_id(old.id)}"
         show.line(f"On record: [{short_id(old.id)}] {text}. Replace it: {command}")
@@ -261,14 +260,13 @@ def _show_facts(
         calls = ", ".join(f"{binding.kind} {binding.text}" for binding in bindings_of(when))
         when += f" ({f'binds: {calls}' if calls else 'binds no call: see docs/rules.md'})"
     relations = (f"{r.source} {r.type} {r.target}" for r in record.relations)
-    old = (f"{record.what} ({short_id(record.id)})" for record in replaced)
     show.facts(
         ("what", cut(record.what, MAX_WHAT_CHARS)),
         ("why", cut(record.why, MAX_WHAT_CHARS)),
         ("when", when),
         *own,
         ("relations", "; ".join(relations)),
-        ("replaces", "; ".join(old)),
+        ("replaces", "; ".join(f"{r.what} ({short_id(r.id)})" for r in replaced)),
         ("stored in", ", ".join(tiers)),
     )
 

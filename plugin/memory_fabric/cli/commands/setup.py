@@ -137,8 +137,7 @@ def show_difference(change: set_up.Change) -> None:
     """Print the diff of a change to a file, coloured in a terminal."""
     console = show.console()
     for line in difference(change):
-        style = STYLES.get(line[:1], "")
-        console.print(Text(show.printable(line), style=style), soft_wrap=True)
+        console.print(Text(show.printable(line), style=STYLES.get(line[:1], "")), soft_wrap=True)
     if change.after is None:
         show.line(f"{change.path} would be deleted: it held nothing else.")
 
@@ -179,8 +178,7 @@ def _files(settings: Settings, place: Place | None = None, file: str = "") -> tu
     # Without CLAUDE_CONFIG_DIR, Claude Code stores .claude.json beside its configuration folder.
     stated = os.environ.get("CLAUDE_CONFIG_DIR")
     folder = settings.config_dir if stated else os.path.dirname(settings.config_dir)
-    own = os.path.join(settings.config_dir, "settings.json")
-    return own, os.path.join(folder, ".claude.json")
+    return os.path.join(settings.config_dir, "settings.json"), os.path.join(folder, ".claude.json")
 
 
 def _apply(

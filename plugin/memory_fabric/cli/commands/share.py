@@ -245,8 +245,7 @@ def _records(content: bytes) -> tuple[dict[str, Record], int]:
 def _said(record: Record) -> str:
     who = f", {_plain(record.author)}" if record.author else ""
     why = f" because {_plain(record.why)}" if record.why else ""
-    about = f"({shown_type(record.type)} {short_id(record.id)}{who})"
-    return f"{_plain(record.what)}{why} {about}"
+    return f"{_plain(record.what)}{why} ({shown_type(record.type)} {short_id(record.id)}{who})"
 
 
 def _plain(text: str) -> str:

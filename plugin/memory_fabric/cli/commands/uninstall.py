@@ -188,10 +188,9 @@ def _remove_folder(folder: str) -> list[str]:
         is_named = name in OUR_NAMES or journal.is_waiting_name(name)
         is_named |= name.startswith((*OUR_NAMES, journal.WAITING)) and name.endswith(BESIDE)
         text = (read_text(path) or "").replace("\r\n", "\n") if name in OUR_TEXTS else ""
-        is_text = text in OUR_TEXTS.get(name, ())
         if is_tracked and name in location.PASSED:
             stays.append(f"{path} is tracked by git; git rm removes it for all who share it.")
-        elif not (is_named or is_text):
+        elif not (is_named or text in OUR_TEXTS.get(name, ())):
             stays.append(f"{path} was not written by memory-fabric.")
         elif os.path.isdir(path) and not os.path.islink(path):
             shutil.rmtree(path)

@@ -93,8 +93,7 @@ def waiting(due: "Debt", settings: Settings) -> str:
 
 
 def _notice(parts: Sequence[str], settings: Settings, verb: str) -> str:
-    is_shown = parts and settings.notices == "all"
-    return f"memory-fabric {verb} {'; '.join(parts)}" if is_shown else ""
+    return f"memory-fabric {verb} {'; '.join(parts)}" if parts and settings.notices == "all" else ""
 
 
 def _is_quoted(record: Record) -> bool:

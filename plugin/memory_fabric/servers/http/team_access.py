@@ -159,8 +159,7 @@ class Access:
         """Return the team's memory as `holder` may see it; limit the transaction to its rights."""
         connection.execute(ENTER, (holder.member, holder.domain))
         domains = (holder.domain,) if holder.domain else None
-        place = holder.space, holder.member
-        reader = TeamReader(connection, *place, self._vocabulary, domains)
+        reader = TeamReader(connection, holder.space, holder.member, self._vocabulary, domains)
         return team_memory.TeamMemory(self.settings, reader)
 
 

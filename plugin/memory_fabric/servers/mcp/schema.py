@@ -197,9 +197,7 @@ def _problem(expected: str, received: str, path: str) -> str:
 
 
 def _is(expected: str, value: Any) -> bool:
-    if isinstance(value, bool):
-        return expected == "boolean"
-    return isinstance(value, TYPES[expected])
+    return expected == "boolean" if isinstance(value, bool) else isinstance(value, TYPES[expected])
 
 
 def known_part(schema: Mapping[str, Any], value: Any) -> Any:

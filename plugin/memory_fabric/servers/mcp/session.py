@@ -234,8 +234,7 @@ class Session:
         for request, hears in list(self._listening.items()):
             if hears:
                 meta = {protocol.SUBSCRIPTION_KEY: request.id}
-                params = {"_meta": meta, "uri": protocol.GRAPH_URI}
-                self._say(jsonrpc.notification(UPDATED, params))
+                self._say(jsonrpc.notification(UPDATED, {"_meta": meta, "uri": protocol.GRAPH_URI}))
 
     def _result(self, request: Message, found: Result) -> Result:
         """Return the response with this result, as the connection's protocol version requires."""

@@ -61,9 +61,8 @@ def add(
             # The password is hashed here, so that the server never logs it.
             hashed = c.pgconn.encrypt_password(password.encode(), member.encode(), b"scram-sha-256")
             statement = sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}")
-            parts = sql.Identifier(member), sql.Literal(hashed.decode())
             try:
-                c.execute(statement.format(*parts))
+                c.execute(statement.format(sql.Identifier(member), sql.Literal(hashed.decode())))
             except psycopg.errors.InsufficientPrivilege:
                 text = f"{c.info.user} may not create the role {member}."
                 remedy = "Let an administrator run CREATE ROLE; then leave out --create-role."

@@ -43,8 +43,7 @@ def clear_due(c: sqlite3.Connection, target: scrub_log.PurgeTarget) -> None:
         key_of_gone = own.key_of_gone(c, kind, key)
         register = heads.where(c, "key = ?", (key_of_gone,))
         is_unsent = key_of_gone and not any(head.is_own and head.value for head in register)
-        names = json.loads(key)
-        if is_unsent or any(target.is_in(name) or target.is_name(name) for name in names):
+        if is_unsent or any(target.is_in(name) or target.is_name(name) for name in json.loads(key)):
             c.execute("DELETE FROM team_due WHERE kind = ? AND key = ?", (kind, key))
 
 

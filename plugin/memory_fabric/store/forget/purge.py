@@ -268,8 +268,7 @@ def _with_separate_words(memory: Memory, text: str) -> Found:
     found = replace(found, records=records, observations=observations)
     if not found:
         where = file_locations.locations(memory, everywhere=False)
-        sought = PurgeTarget(words=(one_line(text),)).sought
-        paths = purge_steps.elsewhere(memory, where, sought)
+        paths = purge_steps.elsewhere(memory, where, PurgeTarget(words=(one_line(text),)).sought)
         problem = "These words are nowhere in this memory; there is nothing to erase."
         hint = f" They are in {first_of(paths, 5)}, which is not part of this memory."
         remedy = "--everywhere searches all projects." if paths else ""

@@ -230,8 +230,7 @@ def _clean_other_files(memory: Memory, where: Sequence[Location], target: PurgeT
     saved_pages.delete_all(home)
     spool.erase(home, target.is_in)
     for path in own_files(memory, where):
-        is_state = os.path.basename(path).startswith(agreed.PREFIX)
-        if mirror and (path == mirror.path or is_state):
+        if mirror and (path == mirror.path or os.path.basename(path).startswith(agreed.PREFIX)):
             continue
         if purge_files.is_log(path) and purge_files.lines_with(path, target):
             with files.Locked(path + ".lock", purge_files.LOCK_S):

@@ -198,8 +198,7 @@ def import_file(
     items = _FileItems(memory.settings.home, called or os.path.abspath(path))
     with files.open_regular(path) as first, files.open_regular(path) as second:
         report = lambda _: progress and progress(first.tell() + second.tell(), of)  # noqa: E731
-        every = items.entities(first), items.relations(second)
-        loaded = load(memory, *every, by, report)
+        loaded = load(memory, items.entities(first), items.relations(second), by, report)
     if progress:
         progress(of, of)
     items.close()

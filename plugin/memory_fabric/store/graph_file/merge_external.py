@@ -68,8 +68,7 @@ def load(db: Database) -> Recent:
     row = db.row("SELECT value FROM meta WHERE key = ?", (KEY,))
     if row is None:
         return Recent()
-    noted = json.loads(row[0])
-    return Recent(*({part: (a, b) for part, (a, b) in some.items()} for some in noted))
+    return Recent(*({part: (a, b) for part, (a, b) in some.items()} for some in json.loads(row[0])))
 
 
 def save(db: Database, recent: Recent) -> None:

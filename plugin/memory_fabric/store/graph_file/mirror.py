@@ -318,8 +318,7 @@ class Mirror:
                 item = exchange.read(line) if mark not in before else None
             except BadInput as error:
                 bad.append((exchange.BadLine(number, error.message), line))
-            cleaned = exchange.line_of(exchange.cleaned(item)) if item else b""
-            now[mark] = before.get(mark, cleaned)
+            now[mark] = before.get(mark, exchange.line_of(exchange.cleaned(item)) if item else b"")
         return now, bad
 
     def _lines(self) -> Iterator[tuple[int, bytes]]:

@@ -97,8 +97,7 @@ def with_text(db: Database, item: AgedMemory, max_chars: int) -> AgedMemory:
         )
         return item._replace(text=row[0], name=row[1] or "") if row else item
     newest = "WHERE entity = ? ORDER BY created_at DESC, id DESC LIMIT 1"
-    query = f"SELECT substr(text, 1, ?) FROM observations {newest}"
-    text = db.row(query, (max_chars, item.row))
+    text = db.row(f"SELECT substr(text, 1, ?) FROM observations {newest}", (max_chars, item.row))
     return _linked(db, item)._replace(text=text[0] if text else "")
 
 

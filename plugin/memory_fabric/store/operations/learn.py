@@ -46,12 +46,10 @@ def unlearn(c: Connection, payload: Payload, by: Provenance) -> Result:
     """
     deleted, first, last = 0, _key(payload["batch"], ""), f"learned {payload['batch']}!"
     of_run = "FROM meta WHERE key >= ? AND key < ?"
-    marks = c.execute(f"SELECT key, value {of_run}", (first, last)).fetchall()
-    for key, value in marks:
+    for key, value in c.execute(f"SELECT key, value {of_run}", (first, last)).fetchall():
         if key.startswith(first + TURNS):
             of_value = "uuid IN (SELECT value FROM json_each(?)) AND instr(text, ?) = 0"
-            turns = c.execute(f"DELETE FROM episodes WHERE {of_value}", (value, ERASED))
-            deleted += turns.rowcount
+            deleted += c.execute(f"DELETE FROM episodes WHERE {of_value}", (value, ERASED)).rowcount
             continue
         session, offset = json.loads(value)
         c.execute(_FINISH, (OPEN + session,))
@@ -61,8 +59,7 @@ def unlearn(c: Connection, payload: Payload, by: Provenance) -> Result:
             unused = f"{where} AND loaded_at = '' AND prompts = 0"
             c.execute(f"DELETE FROM sessions WHERE {unused}", (session, ERASED))
         else:
-            values = (session, ERASED, offset)
-            c.execute(f"UPDATE sessions SET offset = ?3 WHERE {where}", values)
+            c.execute(f"UPDATE sessions SET offset = ?3 WHERE {where}", (session, ERASED, offset))
     c.execute(f"DELETE {of_run}", (first, last))
     return {"deleted": deleted}, []
 

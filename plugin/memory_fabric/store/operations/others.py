@@ -51,8 +51,7 @@ def store_others(c: Connection, payload: Payload, by: Provenance) -> Result:
     before = sums(c, place)
     ids_here = {*payload["here"], *payload["forgotten"]}
     if missing := before.keys() - ids_here:
-        gone = missing - _held_elsewhere(c, place)
-        deleted += sum(drop(c, id_, pinned=False) for id_ in gone)
+        deleted += sum(drop(c, id_, pinned=False) for id_ in missing - _held_elsewhere(c, place))
     sums_here = {id_: before[id_] for id_ in ids_here & before.keys()}
     _note(c, STAMP + place, payload["stamp"])
     _note(c, LINES + place, json.dumps(sums_here | payload["sums"]))

@@ -57,8 +57,7 @@ def set_and_lift(c: Connection, payload: Payload, by: Provenance) -> Result:
         if c.execute(same, tuple(row)).rowcount > 0:
             lifted.append(list(row))
     added = [new for row in payload["add"] for new in put(c, *row)]
-    changed = {"set": len(added), "lifted": len(lifted)}
-    return changed, op(lifted, added)
+    return {"set": len(added), "lifted": len(lifted)}, op(lifted, added)
 
 
 def op(rows: list[list[Any]], lifted: list[list[Any]] | None = None) -> Steps:

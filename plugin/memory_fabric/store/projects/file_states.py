@@ -58,8 +58,7 @@ def update(memory: BaseMemory) -> int:
         evidence = json.loads(body).get("evidence") or {}
         fixed = evidence.get("files")
         paths = [f"`{path}`" for path in fixed] if isinstance(fixed, list) else []
-        texts = [what, why, str(evidence.get("when") or ""), *paths]
-        states = states_of(texts, root, folder)
+        states = states_of([what, why, str(evidence.get("when") or ""), *paths], root, folder)
         records.append((id_, what, why, states))
         read_bytes += sum(state.size for state in states if state.blob_id)
         if read_bytes > MAX_BYTES:

@@ -107,8 +107,7 @@ def _unproved(top: str, deleted: tuple[str, ...], common: str, stated: dict[str,
         claims, name = (_key("remote", normal), key), normal.rsplit("/", 1)[-1]
     own, name = (*deleted, _key("folder", top)), name.removesuffix(".git") or "root"
     pointer, also = "" if claims else key, (_key("git", os.path.join(top, ".git")),)
-    place = _key("worktree", top)
-    return Identity(own, top, name, claims, pointer=pointer, also=also, place=place)
+    return Identity(own, top, name, claims, pointer=pointer, also=also, place=_key("worktree", top))
 
 
 def _key(kind: str, path: str) -> str:

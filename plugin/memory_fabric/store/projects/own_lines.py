@@ -134,8 +134,7 @@ def _header(first: Mapping[str, Any], key: bytes) -> Header | None:
     project, root, inode, waiting = (first.get(field) for field in Header._fields)
     if not (isinstance(project, str) and isinstance(root, str) and isinstance(inode, int)):
         return None
-    is_proved = signing.is_ours(first, key)
-    return Header(project, root, inode, waiting is True) if is_proved else None
+    return Header(project, root, inode, waiting is True) if signing.is_ours(first, key) else None
 
 
 def _mark(head: Header, line: Mapping[str, Any], key: bytes) -> str:

@@ -276,8 +276,7 @@ def new_id(key: str, name: str, used_ids: Collection[str]) -> str:
 def folder_in(key: str) -> str:
     """Return the folder to which a key refers: the key's path, or the parent of a `.git` folder."""
     kind, _, path = key.partition(":")
-    own = kind == "git" and os.path.basename(path) == ".git"
-    return os.path.dirname(path) if own else path
+    return os.path.dirname(path) if kind == "git" and os.path.basename(path) == ".git" else path
 
 
 def folders_of(registry: Registry, id_: str) -> list[str]:

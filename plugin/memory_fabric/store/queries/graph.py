@@ -50,8 +50,7 @@ def read_if_small(databases: Sequence[Database]) -> Graph | None:
     for db in databases:
         state = (db.data_version(), db.connection.total_changes)
         if db.kept is None or db.kept[0] != state:
-            few = counts(db)[0] <= MAX_SMALL_ENTITIES
-            db.kept = (state, read_graph(db) if few else None)
+            db.kept = (state, read_graph(db) if counts(db)[0] <= MAX_SMALL_ENTITIES else None)
         if db.kept[1] is None:
             return None
         parts.append(db.kept[1])
@@ -244,7 +243,6 @@ def _numbered(
         at_ends = " UNION ALL ".join(f"SELECT id FROM relations WHERE {e} {among}" for e in ends)
         where = f"r.id IN ({at_ends}) {standing} {only.sql} ORDER BY r.id LIMIT ?"
         query = f"SELECT r.id, s.name, {_TYPE}, t.name {_WITH_ENDS} WHERE {where}"
-        values = [*(chunk * len(ends)), *times, *only.values, limit]
-        for id_, *edge in db.rows(query, values):
+        for id_, *edge in db.rows(query, [*(chunk * len(ends)), *times, *only.values, limit]):
             relations.setdefault(id_, Relation(*edge))
     return relations

@@ -124,8 +124,7 @@ class Reader:
         wanted = conditions.of_episodes(self._db, filters)
         beginnings = f"SELECT o.session, substr(o.text, 1, {TURN_CHARS}) FROM episodes AS o"
         where = f"o.session IN ({conditions.marks(sessions)}) {wanted.sql} ORDER BY o.id LIMIT ?"
-        values = (*sessions, *wanted.values, READ_TURNS)
-        rows = self._db.rows(f"{beginnings} WHERE {where}", values)
+        rows = self._db.rows(f"{beginnings} WHERE {where}", (*sessions, *wanted.values, READ_TURNS))
         parts: dict[str, list[str]] = {}
         for session, text in rows:
             parts.setdefault(session, []).append(text)

@@ -159,8 +159,7 @@ def entities_named(
         about = {"entityType": kind, "domain": domain, "scope": scope or conditions.scope_of(db)}
         about |= {"trust": "foreign", "author": said_by, "is_member": True} if said_by else {}
         common = {"timestamp": at, "bm25": -score, "metadata": about | {"whole_entity": True}}
-        id_of = f"graph:{name}"
-        candidates.append(Candidate(id_of, "graph", text, name, store=db.kind, **common))
+        candidates.append(Candidate(f"graph:{name}", "graph", text, name, store=db.kind, **common))
     return candidates
 
 
