@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cli.shell import Shell
+from memory_fabric.models import QUOTATION, Provenance, Record
 from viewer import waits
 
 OFF = "Not shared: memory-fabric shares no records of this project.\n"
@@ -63,3 +64,23 @@ def test_ending_the_sharing_stops_reading_others_and_keeps_their_records(shell: 
     assert off.endswith(f"{others}They stay; memory-fabric share off --forget deletes them.\n")
     assert "Deleted: 1 record of others. share on reads them again." in deleted
     assert shell.run("share", "off", "--forget").out.endswith("There are no records of others.\n")
+
+
+def test_words_of_a_replaced_memory_are_taken_back_with_all_others(shell: Shell) -> None:
+    shell.run("share", "on")
+    said, by = "only ever deploy after Carla looked", Provenance("cli", "user")
+    memory = shell.open_memory()
+    old = memory.remember(Record("decision", "Deploys wait", evidence={QUOTATION: said}), by)
+    memory.close()
+    assert old is not None
+    shell.run("team", "release", old.id)
+    journal = shell.project / ".claude" / "memory" / "decisions.jsonl"
+    shell.run("sync")
+    assert said in journal.read_text("utf-8")
+    shell.remember("Deploys go out at noon", "--instead-of", old.id)
+
+    done = shell.run("team", "release", "--undo")
+
+    assert done.status == 0, done.err
+    assert said not in journal.read_text("utf-8")
+    assert "superseded by" in shell.run("why", old.id).out

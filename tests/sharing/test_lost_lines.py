@@ -109,6 +109,20 @@ def test_the_user_is_asked_about_unsigned_lines_until_they_are_settled(
     assert head == adoption.current_header(memory)
 
 
+def test_records_by_a_named_author_are_offered_after_the_users_own_were_settled(
+    world: World, memory: Memory
+) -> None:
+    write(world.local / JOURNAL, line(1), line(2, author="olga"))
+    (world.local / ".gitignore").write_text("*\n")
+    found = adoption.missing(memory)
+    assert found is not None and found.others == {"olga": 1}
+
+    adoption.adopt(memory, found, USER)
+
+    assert adoption.missing(memory) is None and not adoption.awaits_answer(memory)
+    assert found_in(memory, "olga") == ["Rule 2"]
+
+
 @pytest.mark.parametrize(
     ("found", "parts"),
     [

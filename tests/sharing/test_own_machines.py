@@ -271,3 +271,17 @@ def test_a_text_that_the_user_has_forgotten_is_not_accepted_from_a_colleague(
     exchanged(bob, desk, laptop)
 
     assert desk.records() == laptop.records() == {}
+
+
+def test_a_record_from_which_a_purge_erased_some_words_stays_on_both_machines(
+    desk: Home, laptop: Home
+) -> None:
+    desk.say("Use UTC", evidence={"also": "the merger with Zebraville"})
+    exchanged(desk, laptop)
+    laptop.memory.flush()
+
+    purge.purge(desk.memory, purge.find(desk.memory, "merger with Zebraville"), USER)
+    exchanged(desk, laptop)
+
+    assert list(desk.records()) == list(laptop.records()) == ["Use UTC"]
+    assert files_with(desk, "Zebraville") == files_with(laptop, "Zebraville") == set()

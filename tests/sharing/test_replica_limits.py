@@ -258,3 +258,19 @@ def test_the_clock_of_a_machine_goes_on_from_the_latest_own_statement_that_it_ha
     desk.push()
 
     assert ahead < desk.log.operations[-1].clock < wire.reading_after("", (1 << 44) + 1, "laptop")
+
+
+def test_others_statements_return_when_their_domain_is_not_isolated_any_more(
+    ann: Home, bob: Home
+) -> None:
+    bob.say("Ask Ms Lang", domain="legal")
+    synced(ann, bob)
+    isolate(ann.memory, "legal")
+    bob.say("Ask Mr Kurz", domain="legal")
+    synced(ann, bob)
+    assert ann.records() == {}
+    isolate(ann.memory)
+    synced(ann, bob)
+
+    assert sorted(ann.records()) == ["Ask Mr Kurz", "Ask Ms Lang"]
+    assert ann.counts().refused == 0

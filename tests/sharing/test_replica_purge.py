@@ -247,3 +247,16 @@ def test_a_purge_by_another_member_keeps_the_mark_of_a_forgotten_record(
     pull_and_erase(bob)
 
     assert (mine.id,) in bob.database.rows("SELECT id FROM tombstones")
+
+
+def test_a_request_to_erase_that_was_declined_is_not_asked_again_however_often_it_is_read(
+    ann: Home,
+) -> None:
+    said = ann.say(f"Prepare {WORDS}")
+    ann.sync()
+    key = wire.key_of(wire.RECORD, said.id)
+    demand = wire.TeamOperation("p1", "x", wire.PURGE, key, None, author="ann")
+    ann.merge([demand])
+    space.decline(ann.database, key)
+
+    assert [ann.merge([demand]).asked for _ in range(3)] == [0, 0, 0]

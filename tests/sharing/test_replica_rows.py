@@ -13,7 +13,7 @@ from memory_fabric.sharing.replica import own, space, wire
 from memory_fabric.sharing.replica.wire import TeamOperation
 from memory_fabric.store import records
 from sharing.replicas import Home, synced
-from store.support import create, decision, entity
+from store.support import USER, create, decision, entity
 from team.statements import AT, observation, record, withdrawal
 from team.statements import entity as entity_of
 from team.statements import relation as relation_of
@@ -289,3 +289,36 @@ def test_a_deleted_row_has_a_key_in_the_log_only_if_it_was_sent_as_it_was(ann: H
     is_old, is_new = (json.dumps(["api", text]) for text in ("is old", "is new"))
     assert own.key_of_gone(c, wire.OBSERVATION, is_old) == ""
     assert own.key_of_gone(c, wire.OBSERVATION, is_new).startswith("o:")
+
+
+def test_a_text_whose_path_was_shortened_by_the_user_stays_with_the_others(
+    ann: Home, bob: Home
+) -> None:
+    whole = f"runs {ann.world.project}/run.sh"
+    create(ann.memory, entity("api", whole), store="project")
+    synced(ann, bob)
+    added = {"observations": [{"entityName": "api", "contents": ["runs run.sh"]}]}
+    ann.memory.write("add_observations", added, USER, store="project")
+    deleted = {"deletions": [{"entityName": "api", "observations": [whole]}]}
+    ann.memory.write("delete_observations", deleted, USER, store="project")
+    synced(ann, bob)
+
+    assert rows(ann, "text", "observations") == rows(bob, "text", "observations")
+
+
+def test_paths_are_shortened_alike_wherever_in_the_project_a_session_started(
+    ann: Home, bob: Home
+) -> None:
+    folder = ann.world.project / "web"
+    folder.mkdir()
+    text = f"see {folder}/x.py"
+    create(ann.memory, entity("api", text), store="project")
+    synced(ann, bob)
+    ann.reopen(CLAUDE_PROJECT_DIR=str(folder))
+    ann.say(f"Settings are in {folder}/config.toml")
+    deleted = {"deletions": [{"entityName": "api", "observations": [text]}]}
+    ann.memory.write("delete_observations", deleted, USER, store="project")
+    synced(ann, bob)
+
+    assert list(bob.records()) == ["Settings are in web/config.toml"]
+    assert rows(bob, "text", "observations") == []

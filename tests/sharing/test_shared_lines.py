@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from memory_fabric.models import QUOTATION, RELEASED
-from memory_fabric.sharing.git import location, shared_journal, switch
+from memory_fabric.sharing.git import adoption, location, shared_journal, switch
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.projects import own_lines
 from sharing.journals import isolate, line, track, write
 from store.support import USER, World, database, decision
 
@@ -59,6 +60,19 @@ def test_lines_that_wait_in_home_are_moved_once_to_the_shared_journal(
     # A record that nobody was told of is not published as forgotten either.
     assert lines_of(shared) == [known, gone, new, forgotten(gone)]
     assert not waiting.exists() and shared_journal.count_waiting(memory) == 0
+
+
+def test_a_record_that_is_as_before_again_is_published_again(
+    memory: Memory, shared: Path, waiting: Path
+) -> None:
+    restored, back = line(1), line(2)
+    reworded = back | {"what": "Rule 2, reworded"}
+    write(shared, restored, forgotten(restored), back, reworded)
+    write(waiting, restored, reworded, back)
+
+    assert shared_journal.publish(memory) == 2
+
+    assert lines_of(shared)[4:] == [restored, back]
 
 
 def test_lines_wait_in_home_during_a_conflict_and_without_sharing(
@@ -127,6 +141,21 @@ def test_private_content_leaves_a_journal_that_git_does_not_track_yet(
     assert (waiting.parent / ".gitignore").read_text() == "*\n"
 
 
+def test_own_lines_that_lose_their_quotations_stay_proved_and_no_others_become_so(
+    memory: Memory, shared: Path
+) -> None:
+    own, doubtful = line(1, **QUOTED), line(2, **QUOTED)
+    write(shared, own, doubtful)
+    (shared.parent / ".gitignore").write_text("*\n")
+    home, folder = memory.settings.home, str(shared.parent)
+    own_lines.write(home, folder, adoption.current_header(memory), [own])
+
+    assert shared_journal.remove_private(memory) == 2
+
+    bare = own | {"evidence": {}}
+    assert own_lines.proved(home, folder, lines_of(shared)) == [bare]
+
+
 def test_a_journal_with_unreadable_lines_is_not_rewritten(memory: Memory, shared: Path) -> None:
     assert shared_journal.remove_private(memory) == 0  # there is none
     write(shared, line(1), forgotten(line(1)))
@@ -177,6 +206,18 @@ def test_the_newest_records_of_others_are_read_first_and_the_rest_by_later_calls
 
     assert taken == [2, 2, 1, 0] and first == {"Rule 3", "Rule 4"}
     assert len(memory.find_records("1")) == 5
+
+
+def test_a_record_that_its_author_forgot_and_restored_is_read_again(
+    memory: Memory, shared: Path
+) -> None:
+    said, counts = line(1, author="bob"), []
+    for lines in ([said], [said, forgotten(said)], [said, forgotten(said), said]):
+        write(shared, *lines)
+        shared_journal.import_new(memory)
+        counts.append(len(memory.find_records("1")))
+
+    assert counts == [1, 0, 1]
 
 
 def test_records_of_others_are_not_read_without_sharing_or_while_writing_is_off(

@@ -308,3 +308,19 @@ def test_a_project_has_the_name_of_its_remote_or_else_of_its_folder(tmp_path: Pa
 
     assert name_of(str(plain)) == "plain"
     assert name_of(str(cloned)) == "git.example.org/acme/billing"
+
+
+def test_a_purge_leaves_no_line_in_the_clone_of_the_machine_that_purged(open_log: OpenLog) -> None:
+    desk = open_log("desk")
+    desk.state()
+    secret = operation("secret")
+    desk.push([secret, operation("kept")])
+    desk.state()
+    _, end = desk.pull(START, 9)
+    desk.purge([secret.key])
+    while (read := desk.pull(end, 9)) != ([], end):
+        end = read[1]
+
+    command = ["git", f"--git-dir={desk._clone.folder}", "cat-file", "--batch-all-objects"]
+    held = subprocess.run([*command, "--batch"], check=True, capture_output=True).stdout
+    assert texts(list(filter(None, map(desk._read, held.splitlines())))) == ["kept"]

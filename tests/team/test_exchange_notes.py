@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +14,14 @@ import pytest
 
 from memory_fabric import ids
 from memory_fabric.config import Settings
+from memory_fabric.errors import StoreUnavailable
 from memory_fabric.models import Provenance, Record
 from memory_fabric.sharing.replica import space
 from memory_fabric.sharing.team import sync, ties
 from memory_fabric.sharing.team.errors import NoAnswer, TeamError, TooSlow
 from memory_fabric.sharing.team.follower import Followed
 from memory_fabric.sharing.team.ties import GIT, USER, Outcome, State, Tie
+from memory_fabric.store import database as databases
 from memory_fabric.store import files
 from memory_fabric.store.home import switches
 from memory_fabric.store.memory import Memory
@@ -199,6 +203,25 @@ def test_leaving_a_space_ends_the_link_and_unties_its_database(memory: Memory, h
     assert space.tie_of(database.connection) is None
     assert ties.read(home) == (SHOP,) and ties.state_of(home, USER) == State()
     assert [found.what for found in memory.find_records("1")] == ["Short commit messages"]
+
+
+def test_a_link_whose_database_is_busy_is_kept_and_can_be_ended_later(
+    memory: Memory, home: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = memory.database("user", create=True)
+    assert database is not None
+    space.begin(database, KEYLESS.space, KEYLESS.member)
+    ties.save(home, KEYLESS)
+    monkeypatch.setattr(databases, "BUSY_MS", 10)
+    with closing(sqlite3.connect(database.path)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreUnavailable):
+            sync.leave(memory, KEYLESS, keep=False)
+    assert ties.of(home, USER) == KEYLESS
+
+    sync.leave(memory, KEYLESS, keep=False)
+
+    assert space.tie_of(database.connection) is None and not ties.exist(home)
 
 
 def test_a_follower_waits_for_locks_and_delays_and_leaves_links_that_changed(

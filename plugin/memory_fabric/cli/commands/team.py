@@ -22,7 +22,7 @@ from memory_fabric.sharing.team import driver, ties
 from memory_fabric.sharing.team import sync as exchanging
 from memory_fabric.sharing.team.errors import NoAnswer
 from memory_fabric.sharing.team.ties import USER, Tie
-from memory_fabric.store.history.resolve import id_part
+from memory_fabric.store.history.resolve import id_part, record_by_id
 from memory_fabric.store.memory import Memory
 from memory_fabric.text import cut, many, one_line
 
@@ -326,7 +326,8 @@ def release(
         if not (id_ or undo):
             raise BadInput("ID", "Name the memory whose words are to be shared.", remedy="")
         names = [id_] if id_ else [r.id for r in memory.find_records(_RELEASED, (OTHERS,), -1)]
-        chosen = [edit.editable(memory, name) for name in names]
+        stored = (lambda *of: edit.Stored(*record_by_id(*of))) if undo else edit.editable
+        chosen = [stored(memory, name) for name in names]
         if not (undo or users_words(chosen[0].record)):
             raise BadInput("ID", f"{id_} has no words of yours beside its text.", remedy="")
         mine = [tie for tie in ties.joined_by(memory) if tie.kind == "project"]

@@ -130,7 +130,7 @@ def _in_journal(memory: Memory, author: str, max_bytes: int) -> Missing | None:
     head = own_lines.header(home, project.local)
     is_here = head is not None and _is_here(memory, head)
     origin = ""
-    if head is not None and is_here and not head.waiting:
+    if head is not None and is_here and not (head.waiting or author):
         lines = own_lines.proved(home, project.local, lacking)
         return Missing(path, tuple(lines), proved=True) if lines else None
     if head is not None and not is_here:

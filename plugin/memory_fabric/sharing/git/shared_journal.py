@@ -38,13 +38,13 @@ def publish(memory: Memory) -> int:
     shared = location.shared_file(project)
     with files.Locked(waiting + ".lock"):
         shared_lines = files.read_lines(shared)[0] if claims_read.stamp(shared) else []
-        shared_texts = set(map(files.json_line, shared_lines))
+        published = {line.get("id"): line for line in shared_lines}
         lines = _shared_form(memory, files.read_lines(waiting)[0])
+        newest = {line.get("id"): line for line in lines}  # only an id's last line counts
         # Also publish that a record was forgotten, if the shared journal contains the record.
-        published = {line.get("id") for line in shared_lines}
-        over = [line for line in lines if line.get("forgotten") and line.get("id") in published]
-        apart, public = _split_isolated(memory, _without_forgotten(lines))
-        new = [line for line in (*public, *over) if files.json_line(line) not in shared_texts]
+        told = [o for id_, o in newest.items() if id_ in published or not o.get("forgotten")]
+        apart, public = _split_isolated(memory, told)
+        new = [line for line in public if line != published.get(line.get("id"))]
         journal.prepare_folder(project.local)
         files.append_lines(shared, new)
         if not apart:
@@ -72,9 +72,7 @@ def remove_private(memory: Memory) -> int:
     if project is None or location.is_tracked(project):
         return 0
     path = location.shared_file(project)
-    if not claims_read.stamp(path):
-        return 0
-    lines, bad = files.read_lines(path)
+    lines, bad = files.read_lines(path) if claims_read.stamp(path) else ([], 0)
     apart, public = _split_isolated(memory, _shared_form(memory, _without_forgotten(lines)))
     if bad or public == lines:
         return 0
@@ -82,6 +80,8 @@ def remove_private(memory: Memory) -> int:
         folder = location.private_folder(memory, project)
         journal.prepare_folder(folder)
         files.append_lines(os.path.join(folder, journal.DECISIONS), apart)
+    mine = own_lines.proved(memory.settings.home, project.local, lines)
+    own_lines.add(memory.settings.home, project.local, _shared_form(memory, list(map(dict, mine))))
     files.write_atomic(path, _text_of(public))
     return sum(line not in public for line in lines)
 
@@ -93,7 +93,7 @@ def take_back_words(memory: Memory) -> int:
     project = memory.project
     if project is None or not location.is_on(memory) or memory.settings.share_words:
         return 0
-    path, folder = location.shared_file(project), project.local
+    path, folder, home = location.shared_file(project), project.local, memory.settings.home
     with files.Locked(path + ".lock"):
         lines, bad = files.read_lines(path) if claims_read.stamp(path) else ([], 0)
         released = {r.id for r in memory.find_records(f"instr(body, '\"{RELEASED}\"') > 0", (), -1)}
@@ -102,7 +102,6 @@ def take_back_words(memory: Memory) -> int:
         changed = [(a, b) for a, b in zip(lines, bare, strict=True) if a != b]
         if bad or not changed:
             return 0
-        home = memory.settings.home
         mine = own_lines.proved(home, folder, [before for before, _ in changed])
         files.write_atomic(path, _text_of(bare))
         own_lines.add(home, folder, [after for before, after in changed if before in mine])
@@ -181,13 +180,14 @@ def _payload(
     stated = [claim for claim in claims if claim.record][-claims_read.MAX_RECORDS :]
     news = [claim for claim in stated if before.get(claim.id) != claim.sum]
     imported = news[len(news) - min(most, len(news)) :]
+    gone = [claim for claim in claims if claim.id in before and not claim.record]
     return {
         "place": path,
         "stamp": content.stamp if len(imported) == len(news) else "",
         "records": [claims_read.record_of(claim) for claim in imported],
-        "forgotten": [claim.id for claim in claims if claim.id in before and not claim.record],
+        "forgotten": [claim.id for claim in gone],
         "here": [claim.id for claim in stated],
-        "sums": {claim.id: claim.sum for claim in imported},
+        "sums": {claim.id: claim.sum for claim in (*imported, *gone)},
         "unreadable": content.unreadable,
     }
 

@@ -17,7 +17,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from memory_fabric import ids
-from memory_fabric.sharing.remote.clone import PUSHED, READ, Clone
+from memory_fabric.sharing.remote.clone import PUSHED, READ, TIP, Clone
 from memory_fabric.sharing.replica import outbox, wire
 from memory_fabric.sharing.replica.wire import PURGE, Position, TeamOperation
 from memory_fabric.sharing.team.errors import NoAnswer, NotAllowed, TooSlow
@@ -143,7 +143,7 @@ class GitLog:
         if self._is_purged:
             self._rewrite(lambda lines: self._without(lines, lines.erased))
         self._clone.mark(ends[1], READ)
-        self._clone.mark(self._tip, PUSHED)
+        self._clone.mark(self._tip, PUSHED, TIP)
         return operations, at_end
 
     def purge(self, keys: Collection[str]) -> int:

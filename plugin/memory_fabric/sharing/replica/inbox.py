@@ -57,7 +57,7 @@ def merge(
     given, `erase` is called before the merge with the heads to erase, to remove their traces
     (`sharing.team.exchange.erase`). Raises StoreUnavailable, DeadlinePassed, any error of `erase`.
     """
-    memory = memory.whole
+    memory, before = memory.whole, space.value(database.connection, space.POSITION)
     parts = [
         _Read(o, verified(o) if (o.proof or o.sealed) and o.form <= wire.FORM else None)
         for o in operations
@@ -66,7 +66,9 @@ def merge(
     parts.sort(key=lambda part: (part.own or part.came).kind != DISMISSAL)
     erased = _to_erase(database, parts, owner) if erase is not None else []
     if erase is not None and erased:
+        clock = space.value(database.connection, space.CLOCK)
         erase(erased)
+        outbox.drop_repeated(database, erased, clock)
     tie = space.tie_of(database.connection)
     if tie is None:
         return Merged()
@@ -82,7 +84,7 @@ def merge(
         batch = _Batch(memory, database.kind, c, tie, owner)
         for start in range(0, len(parts), SOME):
             batch.take(parts[start : start + SOME])
-        if position is not None:
+        if position is not None and space.value(c, space.POSITION) == before:
             space.note(c, space.POSITION, json.dumps(position))
     keys = tuple(dict.fromkeys((*(head.key for head in erased), *batch.erased)))
     counts = (batch.applied, len(batch.conflicts), batch.asked, batch.unread, batch.refused)
@@ -101,7 +103,10 @@ def read_again(memory: Memory, database: Database, verified: Verified) -> Merged
 def _to_erase(database: Database, parts: Sequence[_Read], owner: str) -> list[Head]:
     """Return heads that the author or `owner` wants erased, or that this user purged elsewhere."""
     demands = [part.came for part in parts if part.came.kind == wire.PURGE]
-    values = [part.own.value or {} for part in parts if part.own and part.own.kind == DISMISSAL]
+    said = [part.own for part in parts if part.own and part.own.kind == DISMISSAL]
+    known = heads.of_keys(database.connection, [o.key for o in said])
+    new = (o for o in said if not any(o.op_id in (h.op_id, *h.base) for h in known.get(o.key, ())))
+    values = [o.value or {} for o in new]
     purged = [str(value.get("of")) for value in values if value.get("purged") is True]
     rows = heads.of_keys(database.connection, [*purged, *(demand.key for demand in demands)])
     erased = {head.op_id: head for key in purged for head in rows.get(key, ()) if head.is_own}
@@ -289,7 +294,7 @@ class _Batch:
 
     def _come_back(self, stored: Head, operation: TeamOperation, *, proved: bool) -> None:
         """Drop `stored` if PAST, or mark it as sent if own, now that it was read from the log."""
-        if stored.state == heads.PAST:
+        if stored.state == heads.PAST and stored.kind != wire.PURGE:
             self._drop(stored)
             for sibling in self._own_at(stored.key) if proved else ():
                 if sibling.op_id in operation.base:

@@ -159,6 +159,16 @@ def demand_purge(c: sqlite3.Connection, keys: Iterable[str], *, here: bool = Tru
     return number
 
 
+def drop_repeated(database: Database, erased: Iterable[heads.Head], clock: str) -> None:
+    """Drop what `demand_purge` queued after `clock` for own statements whose purge the log has."""
+    own_heads = [head for head in erased if head.is_own]
+    keys = {head.key for head in own_heads} - {head.key for head in own_heads if not head.seen}
+    names = [name for key in keys for name in (key, wire.key_of(wire.DISMISSAL, key))]
+    query = f"DELETE FROM team_heads WHERE state = 'waiting' AND clock > ? AND key {heads.ANY_OF}"
+    with database.transaction() as c:
+        c.execute(query, (clock, json.dumps(names)))
+
+
 def erase_replaced(memory: Memory, database: Database, *, look_again: bool = False) -> None:
     """Queue a demand to erase all that the user replaced; `look_again` first rechecks all rows."""
     if look_again:
@@ -246,6 +256,8 @@ def _follow_isolation(memory: Memory, c: sqlite3.Connection) -> None:
     space.note(c, space.ISOLATED, now)
     if before not in (now, ""):
         space.mark_all(c)
+        c.execute("DELETE FROM team_heads WHERE state = 'refused' AND payload LIKE '%isolated%'")
+        space.note(c, space.POSITION, "")  # read again what was refused
         others.refuse_domains(c, isolated)
         domain = "json_extract(nullif(value, ''), '$.domain')"
         sent = heads.where(c, f"state IN ('sent', 'mine') AND {domain} {heads.ANY_OF}", (now,))

@@ -16,6 +16,7 @@ from memory_fabric.sharing.replica import heads, wire
 from memory_fabric.store import records, write
 from memory_fabric.store.base_memory import BaseMemory as Memory
 from memory_fabric.store.operations import rows
+from memory_fabric.store.projects.identity import worktree_of
 from memory_fabric.text import each_text, name_key
 
 Value = dict[str, Any]
@@ -78,7 +79,7 @@ class Outgoing:
         # A key is a digest of the names in the form in which they are sent.
         plain = [str(self._cleaned({"": name})[""]) for name in names]
         wire_key = wire.key_of(kind, *plain)
-        for row in find(c, condition, tuple(names)):
+        for row in (*find(c, condition, (*plain,)), *find(c, condition, tuple(names))):
             if row["domain"] in self._isolated:
                 continue
             value = {field: row[field] for field in (*wire.NAMED_BY[kind], "created_at", "domain")}
@@ -119,7 +120,7 @@ def value_of(record: Record, *, words: bool = False) -> Value:
 def _places(memory: Memory) -> list[tuple[re.Pattern[str], str]]:
     """Return (pattern, replacement) for project folder (".") and user home ("~"), longest first."""
     settings, project = memory.settings, memory.project
-    inside = {project.root, settings.project_dir} if project else set()
+    inside = {project.root, worktree_of(settings.project_dir)} if project else set()
     places = {path: "." for folder in inside for path in _spellings(folder)}
     places = dict.fromkeys(_spellings(settings.user_home), "~") | places
     return [

@@ -156,10 +156,10 @@ def leave(memory: Memory, tie: ties.Tie, *, keep: bool) -> None:
     """
     home = memory.settings.home
     with files.Locked(ties.lock_path(home, tie.key, ties.SYNC), LEAVE_WAIT_S):
-        ties.remove(home, tie.key)
         database = memory.database(tie.kind, create=False)
         if database is not None:
             space.end(database, keep=keep)
+        ties.remove(home, tie.key)
 
 
 def main() -> int:
