@@ -529,3 +529,13 @@ def test_a_purge_does_not_read_operations_without_the_words(
     assert read
     assert not [text for text in read if '"zoo 1' in text]
     assert observations_of(database(memory), "zoo 1") == ("it has a gate",)
+
+
+def test_an_entity_is_not_found_by_a_part_of_its_purged_alias(world: World) -> None:
+    memory = world.memory()
+    create(memory, entity("search", "is fast"))
+    merge.change_aliases(memory, "search", ["OurNightingale engine"], BY)
+
+    purge(memory, "OurNightingale")
+
+    assert database(memory).rows("SELECT extra FROM entities") == [("",)]

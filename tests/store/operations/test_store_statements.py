@@ -139,8 +139,8 @@ def test_forgetting_counts_what_it_deletes_and_also_forgets_aliases_and_texts(
     )
 
     assert told["deleted"] == 4  # a record, a turn, an entity and an observation
-    # Two records, the turn, the entity, its alias, its two texts, and two texts of the other.
-    assert count_tombstones(memory) == 9
+    # Two records, two turns, the entity, its alias, its two texts, and two texts of the other.
+    assert count_tombstones(memory) == 10
     refused = memory.write(
         "create_entities",
         {"entities": [entity("cache"), entity("api", "c", "d")]},

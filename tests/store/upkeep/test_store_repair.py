@@ -475,3 +475,18 @@ def test_the_progress_of_a_repair_never_decreases(world: World) -> None:
     assert told == sorted(told)
     assert told[0] == 0
     assert told[-1] == 1
+
+
+def test_a_forgotten_turn_stays_forgotten_when_the_database_is_rebuilt(world: World) -> None:
+    memory = world.memory()
+    turn = {"id": "0001-turn", "session": "s1", "role": "user", "text": "My name is Ann."}
+    read = {"episodes": [turn | {"created_at": "2026-01-15T10:00:00.000Z"}]}
+    memory.write("add_episodes", read, USER)
+    memory.write("forget", {"ids": [], "turns": ["0001-turn"]}, USER)
+    memory.flush()
+    damage(closed(memory))
+
+    memory = world.memory(repair=True)
+    memory.write("add_episodes", read, USER)  # the transcript is read again
+
+    assert opened(memory).rows("SELECT text FROM episodes") == []

@@ -20,7 +20,7 @@ from memory_fabric.store.files import as_address
 from memory_fabric.store.forget import scrub_log
 from memory_fabric.store.forget.scrub_log import PurgeTarget
 from memory_fabric.store.forget.spellings import MARK, Needle, Sought
-from memory_fabric.store.operations import kinds
+from memory_fabric.store.operations import kinds, rows
 from memory_fabric.store.queries.conditions import marks
 from memory_fabric.store.queues.ingest_queue import PURGED
 from memory_fabric.store.upkeep import repair
@@ -68,15 +68,15 @@ def scrub(
     target = replace(target, alive=alive - target.ids, kept=frozenset(repeating))
     of_type = f"SELECT id, type FROM relations WHERE {target.asked.condition(['type'])}"
     relations = list(_with(c.execute(of_type), 1, target.asked))
-    aliases = [alias for (alias,) in c.execute("SELECT alias FROM aliases")]
+    aliases = c.execute("SELECT entity, key, alias FROM aliases").fetchall()
     changed = _scrub_operations(c, target)
-    for record, seen in records.find(c, "1", (), limit=-1) if target.names or target.asked else ():
+    for record, seen in records.find(c, "1", (), limit=-1) if target.names or target.sought else ():
         whole = {"record": records.as_object(record)}
         payload = scrub_log.without("remember", whole, target)
         if payload is not None and payload != whole:
             records.put(c, records.from_object(payload["record"]), seen)
             changed += 1
-    changed += _delete(c, "aliases", "alias", filter(target.is_name, aliases))
+    changed += sum(len(rows.remove_aliases(c, e, [k])) for e, k, a in aliases if target.is_name(a))
     changed += _delete(c, "relations", "id", (row[0] for row in relations))
     changed += _scrub_ledger(c, target) + _scrub_ingests(c, target) + _scrub_turns(c, target)
     for what in ("tasks", "prompts"):
@@ -87,13 +87,13 @@ def scrub(
 
 
 def stated(c: Connection, target: PurgeTarget) -> dict[str, list[Any]]:
-    """Return a `forget` payload for all memories in the database whose main text has the words."""
-    if not target.asked:
-        return {"ids": [], "entityNames": [], "deletions": []}
+    """Return a `forget` payload for all memories in the database whose main text has the words, and
+    for records with purged ids, which are copies if projects were linked.
+    """
     named = f"SELECT name FROM entities WHERE {target.asked.condition(['name'])}"
     names = [name for (name,) in _with(c.execute(named), 0, target.asked)]
-    every = (record for record, _ in records.find(c, "1", (), limit=-1))
-    record_ids = [r.id for r in every if target.is_stated_by(records.as_object(r))]
+    every = ((r.id, records.as_object(r)) for r, _ in records.find(c, "1", (), limit=-1))
+    record_ids = [id_ for id_, r in every if id_ in target.ids or target.is_stated_by(r)]
     observations = c.execute(f"{_OBSERVATIONS} WHERE {target.asked.condition(['o.text'])}")
     with_words = _with(observations, 1, target.asked)
     said = ((n, text) for n, text, r in with_words if n not in names and r not in record_ids)

@@ -208,7 +208,7 @@ def _relations(items: Any, target: PurgeTarget) -> list[Any]:
 def _record(record: Any, target: PurgeTarget) -> Any:
     if target.is_record(record):
         return _ALL
-    new = dict(record)
+    new = {k: v if k in ("what", "why") else marked(v, target.repeated) for k, v in record.items()}
     # Entities are lists [name, type], and relations are lists [from, type, to].
     for name, ends in (("entities", (0,)), ("relations", (0, 2))):
         if isinstance(parts := record.get(name), list):

@@ -55,7 +55,7 @@ def drop_ingests(c: Connection, payload: Payload, by: Provenance) -> Result:
             continue
         dropped += c.execute("DELETE FROM intake WHERE id = ?", (id_,)).rowcount
         value = {"id": id_, "ingest": json.loads(row[0])}
-        value |= {"outcome": json.loads(row[2])} if row[1] == DONE else {}
+        value |= {"outcome": json.loads(row[2] or '{"length": 0}')} if row[1] == DONE else {}
         back.append(step("ingest", **value))
     return {"dropped": dropped}, back
 
