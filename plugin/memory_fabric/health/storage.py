@@ -108,7 +108,7 @@ def delete_leftovers(sight: Sight) -> list[str]:
 
 def queue(sight: Sight) -> Finding:
     """Warn if any changes are still waiting to be written to the graph database."""
-    waiting = health.queued(health.queue_folders(sight.memory), sight.now_s).number
+    waiting = health.queued(sight.memory.queue_folders(), sight.now_s).number
     text = f"{many(waiting, 'change')} waiting for the graph"
     remedy = "memory-fabric sync applies them."
     return warning(text, remedy, fixable=True) if waiting else fine("nothing waits")

@@ -76,7 +76,7 @@ class Tier(NamedTuple):
 
 def tiers(memory: Memory, now_s: float) -> tuple[Tier, Tier, Tier]:
     """Return the states of the graph, the project's journal and MEMORY.md, in this order."""
-    folders = queue_folders(memory)
+    folders = memory.queue_folders()
     queue, behind = queued(folders, now_s), list(_behind(folders, now_s))
     graph = _graph_tier(memory, now_s, queue, behind)
     return graph, _local_tier(memory, now_s, folders, queue, behind), _native_tier(memory, now_s)
@@ -179,11 +179,6 @@ def _native_tier(memory: Memory, now_s: float) -> Tier:
     written_at = _changed_at(notes.path) if begun else ""
     read_at = timestamp(now_s) if text is not None else ""
     return Tier("native", notes.path, counts, tuple(problems), written_at, read_at)
-
-
-def queue_folders(memory: Memory) -> list[str]:
-    """Return the folders, of the project and of the user, in which changes wait."""
-    return list(dict.fromkeys(memory.queue_folder(kind) for kind in ("project", "user")))
 
 
 def queued(folders: list[str], now_s: float) -> Queue:

@@ -75,10 +75,17 @@ class BaseMemory:
         return os.path.join(os.path.dirname(self.path_of(kind)), "operations.jsonl")
 
     def queue_folder(self, kind: str) -> str:
-        """Return the folder in which changes wait while this kind of database is read-only."""
+        """Return the folder in which changes wait while this kind of database is read-only. Only
+        the user's may wait in home's, which all projects apply; "home" is the project's in home.
+        """
         if kind == "project" and self.project:
             return self.project.local
-        return os.path.join(self.settings.home, "local")
+        path = self.path_of("project" if kind == "home" else kind)
+        return os.path.join(os.path.dirname(path), "local")
+
+    def queue_folders(self) -> list[str]:
+        """Return the folders, of the project and of the user, in which changes wait."""
+        return list(dict.fromkeys(map(self.queue_folder, ("project", "home", "user"))))
 
     def database(self, kind: str, *, create: bool) -> Database | None:
         """Return the open database of this kind; if it is missing, `create` it or return None."""
@@ -178,7 +185,7 @@ class BaseMemory:
 
         clean = write.cleaned(payload) | ({"batch": self.batch} if self.batch else {})
         by = write.cleaned_provenance(self._stamped(by) if stamp else by)
-        return Operation(ids.new_id(), kind, clean, by, store)
+        return Operation(ids.new_id(), kind, clean, by, store if self.project else "user")
 
     def find_records(self, where: str, values: Values = (), limit: int = 100) -> list[Record]:
         """Return matching records of both databases, newest first; a negative limit means all."""
@@ -245,7 +252,7 @@ class BaseMemory:
             if write.is_local(operation):  # its record is only for this session: never queue it
                 raise
             # If the disk of the home folder is full, the project's disk may still have space.
-            folders = [self.queue_folder(kind) for kind in (operation.store, "user", "project")]
+            folders = [self.queue_folder(kind) for kind in (operation.store, "home", "project")]
             for folder in dict.fromkeys(folders):
                 try:
                     journal.enqueue(folder, operation, signing.key_of(self.settings.home))

@@ -267,8 +267,8 @@ def _apply_file(path: str, key: bytes, apply: Callable[[Operation], object]) -> 
         files.note_refused(files.Refused(path, why))
     if not files.is_own_file(path):
         return 0
-    done_count = applied = 0
-    waiting, current = files.lines_in(path, MAX_QUEUE_BYTES, MAX_LINE_BYTES), b""
+    done_count, applied, current = 0, 0, b""
+    waiting = iter([*files.lines_in(path, MAX_QUEUE_BYTES, MAX_LINE_BYTES)])  # or keep the file
     refused: list[dict[str, Any]] = []
     try:
         for raw in waiting:

@@ -178,3 +178,31 @@ def test_copying_a_database_that_does_not_exist_copies_nothing(tmp_path: Path) -
 
     assert link.copy_into(here, str(tmp_path / "none.db"), "project x", USER) == 0
     assert database(here).rows("SELECT * FROM operations") == []
+
+
+@pytest.mark.parametrize("former", ["worktree", "remote"])
+def test_a_link_copies_the_memory_of_a_repository_that_had_a_worktree_or_another_remote(
+    tmp_path: Path, former: str
+) -> None:
+    web = filled(tmp_path, "web", REMOTE)
+    folder, git = tmp_path / "web-fix", tmp_path / "web" / ".git" / "worktrees" / "fix"
+    if former == "worktree":
+        git.mkdir(parents=True)
+        folder.mkdir()
+        (git / "gitdir").write_text(f"{folder}/.git\n")
+        (folder / ".git").write_text(f"gitdir: {git}\n")
+        assert id_of(World(tmp_path, "web").memory(CLAUDE_PROJECT_DIR=str(folder))) == id_of(web)
+    else:
+        git_folder(tmp_path / "web", "git@example.com:acme/web.git")
+        web = Memory.open(web.settings)
+    shop = filled(tmp_path, "shop")
+
+    plan = link.plan(web, "link", id_of(shop))
+    count = link.carry_out(web, plan, USER)
+
+    assert ([project.id for project in plan.left], plan.coming, count) == ([id_of(web)], 3, 3)
+    assert "Use Redis in web" in whats(Memory.open(web.settings))
+    now = Memory.open(web.settings)
+    link.carry_out(now, link.plan(now, "undo"), USER)
+    assert whats(Memory.open(web.settings)) == {"Use Redis in web"}
+    assert whats(shop) == {"Use Redis in shop"}

@@ -504,3 +504,26 @@ def test_unprocessed_texts_are_copied_along_to_another_project(world: World) -> 
     came = changes.of_batch(other, "project old")
     undo.undo(other, came, USER)
     assert ingest_queue.listed(other, ingest_queue.STATES) == []
+
+
+def test_the_words_of_a_text_that_was_copied_from_another_project_expire_too(world: World) -> None:
+    memory = world.memory()
+    one(memory, "We use Valkey for sessions.")
+    path = memory.path_of("project")
+    memory.close()
+    other = World(world.root, "shop").memory()
+    link.copy_into(other, path, "project old", USER)
+    worked_off(other)
+    sync.expire(other, "texts", "9999")
+    rows = database(other).rows("SELECT payload FROM operations WHERE kind = 'ingest'")
+    assert ["Valkey" in payload for (payload,) in rows] == [False]
+
+
+def test_a_purged_text_can_be_dropped_and_an_undo_restores_it_as_done(memory: Memory) -> None:
+    id_ = one(memory, "The walrus sings in tangerine.")
+    purge.purge(memory, purge.find(memory, "walrus sings"), USER)
+
+    assert ingest_queue.drop(memory, [id_], USER) == 1
+
+    undo.undo(memory, [undo.last(memory)], USER)
+    assert state_of(memory, id_) == "done"

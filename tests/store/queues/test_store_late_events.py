@@ -344,3 +344,16 @@ def test_an_event_that_fails_repeatedly_is_set_aside_and_reported(hooks: Hooks) 
     [aside] = late_events.waiting(home, late_events.REFUSED)
     memory = hooks.world.memory()
     assert aside in [finding.where for finding in integrity.findings(memory)]
+
+
+def test_an_event_that_fails_in_a_home_with_a_tilde_in_its_path_stops_no_hook(
+    tmp_path: Path,
+) -> None:
+    hooks = Hooks(World(tmp_path / "ann~1"))
+    hooks.late = {"capture_user_intent"}
+    hooks.run("UserPromptSubmit", prompt=STATED)
+    hooks.late, hooks.errors = set(), {"capture_user_intent": MemoryError()}
+    for _ in range(late_events.MAX_ATTEMPTS):
+        hooks.run("Stop")
+    assert late_events.waiting(str(hooks.world.home)) == []
+    assert len(late_events.waiting(str(hooks.world.home), late_events.REFUSED)) == 1

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from drawn import token
+from memory_fabric.deadline import Deadline, running
 from memory_fabric.errors import StoreUnavailable
 from memory_fabric.models import Operation
 from memory_fabric.store import files, journal, schema, write
@@ -377,3 +378,53 @@ def test_a_queue_refuses_a_line_too_long_to_be_read(world: World) -> None:
     with pytest.raises(files.TooLarge, match="is larger than 4 MB"):
         queue(world, large)
     assert not journal.waiting_files(str(world.local))
+
+
+UNREADABLE = """
+import os
+from memory_fabric.config import read_settings
+from memory_fabric.store.memory import Memory
+from memory_fabric.store.tiers import sync
+memory = Memory.open(read_settings(os.environ, {}))
+print(sync.drain(memory), *memory.failures)
+"""
+
+
+def test_a_waiting_change_that_cannot_be_read_now_is_applied_later(world: World) -> None:
+    queue(world, operation("api"))
+    [path] = map(Path, journal.waiting_files(str(world.local)))
+    path.chmod(0)
+    assert world.run(UNREADABLE, strict=True).startswith("0 queue: [Errno 13]")
+    path.chmod(0o600)
+    memory = world.memory()
+    assert sync.drain(memory) == 1
+    assert entities(memory) == ["api"]
+
+
+def test_a_change_that_its_project_folder_cannot_hold_never_reaches_another_project(
+    world: World,
+) -> None:
+    (world.project / ".claude").write_text("no folder")
+    memory = hurried(world)
+    other = locked(memory)
+    memory.remember(decision("Use Redis"), USER)
+    assert create(memory, entity("api"))["queued"]
+    other.execute("ROLLBACK")
+    shop = World(world.root, "shop").memory()
+    assert sync.drain(shop) == 0
+    assert (entities(shop), shop.find_records("1")) == ([], [])
+    assert sync.drain(memory) == 2
+    assert entities(memory) == ["api"]
+    assert [record.what for record in memory.find_records("1")] == ["Use Redis"]
+
+
+def test_a_change_queued_outside_of_projects_stays_the_users(world: World) -> None:
+    outside = world.memory(CLAUDE_PROJECT_DIR="")
+    assert outside.project is None
+    other = locked(outside)
+    with running(Deadline(3600, lock_s=0.15, hurried=True)):
+        outside.remember(decision("Use Redis"), USER)
+    other.execute("ROLLBACK")
+    inside = world.memory()
+    assert sync.drain(inside) == 1
+    assert [r.what for r in world.memory(CLAUDE_PROJECT_DIR="").find_records("1")] == ["Use Redis"]

@@ -147,11 +147,11 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
     reasons = [(old, replaced.refusal(memory, new, from_user.quoted, old)) for old in targets]
     closing = [old for old, reason in reasons if not reason]
     against = [old for old in targets if old not in closing]
-    if by.trust == "user":
-        for stated in replaced.restated_by(memory, from_user.words, by, record):
-            _take_place_of(memory, stated, by)
-            closing = [old for old in closing if old.id != stated.id]
-    contrary = [old for old in contradicting(memory, record) if old not in meant_records]
+    taken = [] if candidate is None else [candidate]
+    taken += replaced.restated_by(memory, from_user.words, by, record) if by.trust == "user" else []
+    closing = [old for old in closing if old not in taken]
+    accepted = [*meant_records, *taken]
+    contrary = [old for old in contradicting(memory, record) if old not in accepted]
     # Close contradictory records of the note's own session, because the note corrects them.
     own = [old for old in contrary if old.session == by.session and not said.precedes(old)]
     refuted = [o for o in own if not replaced.refusal(memory, new, from_user.quoted, o)]
@@ -161,8 +161,10 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
         return None
     if _is_queued(memory, record, by.session):
         return Kept(record, is_new=False)
-    if candidate is not None:
-        _take_place_of(memory, candidate, by)
+    if taken and tombstones.were_forgotten(memory.databases(), key, models.stated_at(new)):
+        return Kept(lost=text)
+    for old in taken:
+        _take_place_of(memory, old, by)
     # A note that repeats a record shown in its session is an echo, unless it quotes a prompt.
     echo = False
     if by.session and (candidate is not None or not from_user.words):
@@ -303,8 +305,7 @@ def _is_queued(memory: Memory, record: Record, session: str) -> bool:
 
 def _queued(memory: Memory, kind: str) -> Iterator[dict[str, Any]]:
     """Yield the payloads of queued operations of this kind that this installation has signed."""
-    folders = dict.fromkeys(map(memory.queue_folder, ("project", "user")))
-    for folder in filter(journal.waiting_files, folders):
+    for folder in filter(journal.waiting_files, memory.queue_folders()):
         key = signing.known_key(memory.settings.home)
         for line in journal.queued(folder)[0]:
             if line.get("kind") == kind and signing.is_ours(line, key):

@@ -100,7 +100,7 @@ def aliases_of(database: Database, name: str) -> list[str]:
 def tiers_holding(memory: Memory, record_id: str) -> list[str]:
     """Return which of `graph`, `queue`, `decisions.jsonl` and `MEMORY.md` contain the record."""
     tiers = ["graph"] if memory.find_records("id = ?", (record_id,)) else []
-    for folder in dict.fromkeys(memory.queue_folder(kind) for kind in ("project", "user")):
+    for folder in memory.queue_folders():
         try:
             waiting, _ = journal.queued(folder)
         except OSError:

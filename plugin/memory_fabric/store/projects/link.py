@@ -25,6 +25,8 @@ from memory_fabric.store.operations import rows
 from memory_fabric.store.projects import identity, registry_file
 
 CHUNK, MAX_RECORDS = 500, 1 << 40
+# Kinds of keys that alone make no folder a project's: a worktree's repository has a key of its own.
+_ADDED = (registry_file.REMOTE, "worktree:")
 
 
 class KnownProject(NamedTuple):
@@ -95,7 +97,7 @@ def plan(memory: Memory, action: str, wanted: str = "") -> Plan:
     others_of_old -= {*own, *place.claims}
     moved = own
     # If the old project has no other folder, this folder's claims are moved, too.
-    if old != new and all(key.startswith(registry_file.REMOTE) for key in others_of_old):
+    if old != new and all(key.startswith(_ADDED) for key in others_of_old):
         moved = [*own, *(key for key in place.claims if registry.keys.get(key) == old)]
     return _plan(memory, registry, "link", new, moved, place.name)
 
@@ -202,7 +204,7 @@ def _plan(
 ) -> Plan:
     home, old = memory.settings.home, _id(memory)
     before = tuple((key, registry.keys.get(key, "")) for key in moved)
-    staying = {owner for key, owner in registry.keys.items() if key not in moved}
+    staying = {registry.keys[k] for k in {*registry.keys} - {*moved} if not k.startswith(_ADDED)}
     losing = dict.fromkeys([old, *(owner for _, owner in before if owner)])
     left = [id_ for id_ in losing if id_ not in {*staying, new}]
     former, *others = (_known_project(home, registry, id_) for id_ in (old, *left))

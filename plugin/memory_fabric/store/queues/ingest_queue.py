@@ -277,11 +277,17 @@ def expire(c: Connection, before: str) -> int:
     is_old = "state = ? AND ended_at < ? AND json_extract(body, '$.session_summary') <> ''"
     select = f"SELECT seq, id, body FROM intake WHERE {is_old}"
     old = c.execute(select, (DONE, before)).fetchall()
-    logged = "UPDATE operations SET payload = ? WHERE id = ? AND kind = 'ingest'"
-    for seq, id_, body in old:
+    # A copied text (`project link`) is logged under an id of its own, so look into the payloads.
+    logged = (
+        "UPDATE operations SET payload = json_set(payload, '$.ingest.session_summary', '', "
+        "'$.ingest.key_decisions', json('[]')) WHERE kind = 'ingest' "
+        "AND json_extract(payload, '$.id') IN (SELECT value FROM json_each(?))"
+    )
+    for seq, _, body in old:
         remaining = _ingest(body)._replace(session_summary="", key_decisions=())._asdict()
         c.execute("UPDATE intake SET body = ? WHERE seq = ?", (_json(remaining), seq))
-        c.execute(logged, (_json({"id": id_, "ingest": remaining, "batch": id_}), id_))
+    if old:
+        c.execute(logged, (_json([id_ for _, id_, _ in old]),))
     return len(old)
 
 

@@ -69,10 +69,10 @@ def waiting(home: str, ending: str = ".jsonl") -> list[str]:
 
 def put_off(path: str) -> None:
     """Count another failure of an event; after too many, set its file aside. Raises OSError."""
-    whole, _, count = path.removesuffix(".jsonl").partition("~")
+    whole, _, count = os.path.basename(path).removesuffix(".jsonl").partition("~")
     failed = int(count or 0) + 1
     ending = f".jsonl{REFUSED}" if failed == MAX_ATTEMPTS else f"~{failed}.jsonl"
-    os.replace(path, whole + ending)
+    os.replace(path, os.path.join(os.path.dirname(path), whole + ending))
 
 
 def read(home: str, path: str) -> Late | None:

@@ -44,7 +44,7 @@ def flush(memory: BaseMemory) -> None:
 def drain(memory: BaseMemory) -> int:
     """Apply queued operations; return their count. After a failure, the rest stays queued."""
     applied = 0
-    for folder in dict.fromkeys(memory.queue_folder(kind) for kind in ("project", "user")):
+    for folder in memory.queue_folders():
         if not journal.waiting_files(folder):
             continue
         try:

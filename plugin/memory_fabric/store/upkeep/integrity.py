@@ -62,7 +62,7 @@ def findings(memory: Memory, full: bool = False, progress: Progress | None = Non
             parts += [_index(db, table, full) for table in repair.FULL_TEXT]
             parts += [] if full else [_sampled(db)]
         parts += [_names(db), _copies(db, full)]
-    parts += map(_lines, dict.fromkeys(map(memory.queue_folder, ("project", "user"))))
+    parts += map(_lines, memory.queue_folders())
     for path in dict.fromkeys(map(memory.journal_of, ("project", "user"))):
         parts.append(_unreadable(path, journal.MAX_JOURNAL_BYTES))
     parts.append(_registered(home))
