@@ -12,12 +12,13 @@ from unittest import mock
 
 import pytest
 
+from hooks.handlers.test_week import let_pass, work
 from memory_fabric import deadline
 from memory_fabric.deadline import Deadline, running
 from memory_fabric.errors import DeadlinePassed, EventRevoked
 from memory_fabric.hooks import dispatcher
 from memory_fabric.store import files
-from memory_fabric.store.home.log import late_events
+from memory_fabric.store.home.log import add, late_events
 from memory_fabric.store.upkeep import maintenance
 from simulated_client import SimulatedClient
 
@@ -214,3 +215,33 @@ def test_an_event_waits_only_once_for_a_database_lock(client: SimulatedClient, e
     assert not deadline.current().is_limited
     client.fire("Stop")
     assert any("Redis" in record.what for record in client.records())
+
+
+@pytest.mark.parametrize("asked", range(24))
+def test_a_note_stored_just_in_time_is_reported_to_the_user(
+    client: SimulatedClient, asked: int
+) -> None:
+    for text, limit in (("The cellar is dry", Deadline()), ("The attic is dry", Counted(asked))):
+        client.prompt("Go on, please.")
+        client.say("assistant", f"Noted fact: {text}.")
+        client.say("assistant", "All right.")
+        said = fire(client, limit, "Stop", last_assistant_message="All right.")
+    said = said["systemMessage"] + str(fire(client, Deadline(), "Stop"))
+
+    assert client.records()[0].what == "The attic is dry"
+    assert "remembered fact" in said
+
+
+def test_a_start_without_time_for_the_weekly_summary_still_shows_memories_and_notices(
+    client: SimulatedClient,
+) -> None:
+    work(client)
+    let_pass(client, 9)
+    client.note("fact", "The staging shop is in Frankfurt", session="s2")
+    add(str(client.fabric_home), "A line was passed over.")
+
+    reply = fire(client, Counted(0), "SessionStart", source="startup", session_id="later")
+
+    assert "A line was passed over." in reply["systemMessage"]
+    assert "Valkey" in reply["hookSpecificOutput"]["additionalContext"]
+    assert "this week" in client.starts("next")[0]

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from memory_fabric.errors import DeadlinePassed
+from memory_fabric.hooks.session.turn_notes import end_turn
+from memory_fabric.ids import timestamp
 from memory_fabric.models import PASTED, PROMPT, QUOTATION, Provenance
+from memory_fabric.recall.request_context import RequestContext
+from memory_fabric.store.database import Database
 from memory_fabric.store.history import undo
+from memory_fabric.store.memory import Memory
 from memory_fabric.store.tiers import sync
 from memory_fabric.store.upkeep import maintenance
 from simulated_client import SimulatedClient
@@ -341,3 +347,23 @@ def test_a_note_made_before_a_compaction_of_its_turn_leaves_no_candidate(
     client.fire("Stop", last_assistant_message="Done.")
 
     assert [(r.what, r.status) for r in client.records("1")] == [(DECISION, "active")]
+
+
+def test_a_statement_becomes_a_candidate_even_if_the_turns_end_was_interrupted(
+    client: SimulatedClient,
+) -> None:
+    class Interrupted(Memory):
+        def databases(self) -> list[Database]:
+            raise DeadlinePassed("The time for this event was over.")
+
+    client.prompt("Never push to the main branch of the shop.")
+    opened = client.memory()
+    memory = Interrupted.open(opened.settings)
+    with pytest.raises(DeadlinePassed):
+        end_turn(RequestContext(memory, timestamp()), "session-1", [])
+    memory.close()
+    opened.close()
+
+    client.stop()
+
+    assert len(client.records("status = 'candidate'")) == 1

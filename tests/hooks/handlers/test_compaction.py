@@ -282,3 +282,16 @@ class TestWorkInHand:
         for todos in (None, "x", [1, {"content": 2}], [{"status": "pending"}]):
             use = ToolUse("a", "TodoWrite", {"todos": todos})
             assert open_items([Turn("1", "assistant", tools=(use,))]) == []
+
+
+def test_a_summary_that_rewords_an_earlier_note_deletes_no_statement_of_the_user(
+    client: SimulatedClient,
+) -> None:
+    said = "From now on always run the linter before pushing"
+    note = "Noted rule: The linter runs before each push."
+    client.prompt(said)
+    client.stop(note)  # quotes nobody, so it has the assistant's trust
+
+    client.fire("PostCompact", compact_summary=f'<summary>\n{note} From: "{said}"\n</summary>')
+
+    assert said in [record.what for record in client.records() if record.trust == "user"]

@@ -93,3 +93,18 @@ def test_an_isolated_domain_shows_no_candidates_of_other_domains(client: Simulat
 
     assert "dev server" not in block
     assert len(shown(client, "later-1")) == 1
+
+
+def test_replacements_that_were_undone_do_not_hide_an_older_one(client: SimulatedClient) -> None:
+    tables = ("invoices", "avatars", "audits", "carts")
+    for table in tables:
+        client.note("decision", f"The {table} table lives in the PostgreSQL cluster")
+    for number, old in enumerate(reversed(client.records("type = 'decision'"))):
+        text = f"The {tables[number]} table lives in the MariaDB cluster"
+        client.note("decision", text, session=f"s{number}", instead_of=old.id[-8:])
+    for number in (1, 2, 3):
+        client.types("undo", f"s{number}")
+
+    _, block = client.starts("later")
+
+    assert block.count("Replaced ") == 1 and "The invoices table" in block.partition("Replaced")[2]

@@ -305,3 +305,18 @@ def test_undoing_a_keep_command_closes_the_replaced_decision_again(client: Simul
     assert f"undone: kept decision {old}" in client.types("undo")
 
     assert held(client) == ["The cache is Memcached"]
+
+
+def test_a_note_refused_because_it_was_undone_deletes_no_statement_that_it_quotes(
+    client: SimulatedClient,
+) -> None:
+    said = "From now on always run the linter before pushing"
+    client.prompt(said)
+    client.stop("Noted rule: The linter runs before each push.")
+    client.types("undo")
+    client.prompt("Go on, please.")
+
+    notice = client.stop(f'Noted rule: The linter runs before each push. From: "{said}"')
+
+    assert "not kept" in notice
+    assert held(client) == [said]

@@ -72,13 +72,13 @@ def of_session(memory: Memory, session: str) -> Debt:
     waiting.sort(key=lambda r: (int(r.evidence.get(AGAIN, 0)), r.created_at), reverse=True)
     closed = []
     today, yesterday = timestamp()[:10], timestamp(time.time() - 24 * 3600)[:10]
-    for id_, at in closed_elsewhere(memory.session_database(), session)[:MAX_SHOWN]:
+    for id_, at in closed_elsewhere(memory.session_database(), session):
         for old in memory.find_records("id = ? AND valid_to <> ''", (id_,), 1):
             new = memory.find_records("id = ?", (old.superseded_by,), 1)
             when = {today: "today", yesterday: "yesterday"}.get(at[:10], f"on {at[:10]}")
             closed.append((old, new[0] if new else None, when))
     candidates = tuple(waiting[: MAX_SHOWN - len(pairs)])
-    return Debt(candidates, tuple(pairs), tuple(of_user[:MAX_SHOWN]), tuple(closed))
+    return Debt(candidates, tuple(pairs), tuple(of_user[:MAX_SHOWN]), tuple(closed[:MAX_SHOWN]))
 
 
 def open_here(memory: Memory, session: str) -> list[tuple[Record, Record | None]]:

@@ -78,7 +78,7 @@ def handle(event: events.Event, context: RequestContext) -> Reply | None:
         try:
             texts.append(notice(event, memory))
         except DeadlinePassed:
-            raise
+            limit.postpone(name)
         except FabricError as error:  # a later session start will show this notice
             memory.fail(f"{name}: {error}")
     return block._replace(notice=" · ".join(filter(None, texts)))

@@ -147,8 +147,7 @@ def _step(
     if trust_for(memory.settings, "assistant") and reading.turns:
         caller, memory.settings = memory.settings, memory.settings._replace(client=client)
         try:
-            new_results, notes = _remember(context, session, reading, notes)
-            kept += new_results
+            notes = _remember(context, session, reading, notes, kept)
         finally:
             memory.settings = caller
     if reading.offset != offset or notes != before:
@@ -200,21 +199,21 @@ def read_to(memory: Memory, session: str) -> int:
 
 
 def _remember(
-    context: RequestContext, session: str, reading: Reading, notes: dict[str, Any]
-) -> tuple[list[Kept], dict[str, Any]]:
-    """Store the turns in `reading`; return (results of their notes, the updated session data)."""
+    context: RequestContext, session: str, reading: Reading, notes: dict[str, Any], kept: list[Kept]
+) -> dict[str, Any]:
+    """Store the turns in `reading`; return the session's new data. Add notes' results to `kept`."""
     memory = context.memory
     # Search all domains, because earlier turns of this session may belong to another domain.
     owned = turn_notes.with_owners(memory.whole.session_database(), reading.turns, session)
     unread = Unread()
     own = [h.turn for h in owned if h.is_own]
-    before = notes
-    results = unread.attempt([], _take_notes, context, owned)
+    before, first = notes, len(kept)
+    unread.attempt(None, _take_notes, context, owned, kept)
     if notes.get("passed") or any(turn.tools or turn.results for turn in own):
         from memory_fabric.hooks.session.store_incidents import keep_incidents  # imported if needed
 
         # Fixes may be stored already, because `follow` stores the last message's notes first.
-        records = (result.record for result in results if result.record)
+        records = (result.record for result in kept[first:] if result.record)
         fixes = [r for r in records if r.session == session and r.type == "solution"]
         notes = unread.attempt(notes, keep_incidents, context, session, own, notes, fixes)
     _store_episodes(context, owned)
@@ -225,7 +224,7 @@ def _remember(
         unread.attempt(None, judge, memory, rows, own, before, context.now)
     notes = unread.attempt(notes, _with_work, notes, own, memory.settings.project_dir)
     unread.report(memory)
-    return results, notes
+    return notes
 
 
 def _with_work(notes: Mapping[str, Any], turns: Sequence[Turn], folder: str) -> dict[str, Any]:
@@ -250,9 +249,10 @@ def _with_work(notes: Mapping[str, Any], turns: Sequence[Turn], folder: str) -> 
     return {**notes, "files": list(files)[:MAX_FILES][::-1], "said": last_said}
 
 
-def _take_notes(context: RequestContext, owned: Sequence[turn_notes.OwnedTurn]) -> list[Kept]:
+def _take_notes(
+    context: RequestContext, owned: Sequence[turn_notes.OwnedTurn], kept: list[Kept]
+) -> None:
     """Store the notes in the assistant's new turns, except turns written while notes were off."""
-    results: list[Kept] = []
     texts: list[str] = []
     off = switches.notes_off_times(*context.memory.switched_by)
     speaker = at = ""
@@ -264,9 +264,12 @@ def _take_notes(context: RequestContext, owned: Sequence[turn_notes.OwnedTurn]) 
         is_last = place + 1 == len(owned)
         if texts and (is_last or (turn.role == "user" and turn.text)):
             until = "" if is_last else turn.created_at
-            results += turn_notes.take(context, speaker, texts, until=until, at=at)
+            new: list[Kept] = []
+            try:
+                turn_notes.take(context, speaker, texts, until=until, at=at, into=new)
+            finally:  # what was stored is reported, even if the time ends here
+                kept += new
             texts = []
-    return results
 
 
 def _store_episodes(context: RequestContext, owned: Sequence[turn_notes.OwnedTurn]) -> None:

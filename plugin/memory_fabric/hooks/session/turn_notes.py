@@ -139,8 +139,8 @@ def end_turn(
     waiting = prompts.unanswered(database, session)
     if not waiting:
         return
-    prompts.mark_answered(database, waiting)
     if any(one.record or one.replaced for one in kept) or not is_checked(memory.settings):
+        prompts.mark_answered(database, waiting)
         return
     from memory_fabric.capture.prompts import heard, said_again, stated  # imported late: rare case
 
@@ -149,11 +149,10 @@ def end_turn(
         cue = heard(prompt.text) if is_staged or prompt.origin == prompts.TYPED else None
         if cue is None or stated(prompt.text):
             continue  # already stored when the prompt was typed
-        earlier = earlier_prompts(memory, session, cue.sentence)
         evidence = {
             models.PROMPT: around(cue.sentence, prompt.text) or one_line(prompt.text),
             models.BEFORE: cut(one_line(before), MAX_BEFORE_CHARS),
-            models.AGAIN: said_again(cue.sentence, earlier),
+            models.AGAIN: said_again(cue.sentence, earlier_prompts(memory, session, cue.sentence)),
             models.STAGED: prompt.at if is_staged else "",
         }
         evidence = {key: value for key, value in evidence.items() if value}
@@ -162,6 +161,7 @@ def end_turn(
         by = context.by("prompt", session, "assistant" if is_staged else "user")
         # If a note already quotes this sentence, count one more occurrence of that note instead.
         memory.remember(noted_before(memory, cue.sentence) or record, by)
+    prompts.mark_answered(database, waiting)  # last: a turn that ran out of time is read again
 
 
 def last_said(memory: Memory, session: str) -> str:
