@@ -113,7 +113,10 @@ def test_a_text_without_a_valid_time_yields_no_date_range(text: str) -> None:
         ("today", "2026-11-21"),
         ("soon", ""),
         ("2026-13", ""),
-        ("2026-01-15T10:00:00Z", "2026-01-15T10:00:00Z"),
+        ("2026-01-15T10:00:00Z", "2026-01-15T10:00:00.000Z"),
+        ("2026-01-15T10:00:00+02:00", "2026-01-15T08:00:00.000Z"),
+        ("20260115", "2026-01-15T00:00:00.000Z"),
+        ("9999-12-31T23:00:00-05:00", ""),
         ("3h", "2026-11-21"),
         ("4H ", "2026-11-20"),
         ("1m", "2026-10-22"),
@@ -143,7 +146,7 @@ def test_an_age_is_counted_in_days_and_is_never_negative() -> None:
 
 def test_without_the_current_time_only_exact_boundaries_are_parsed() -> None:
     assert boundary("2026-01", "") == "2026-01-01"
-    assert boundary("2026-01-15T10:00:00Z", "") == "2026-01-15T10:00:00Z"
+    assert boundary("2026-01-15T10:00:00Z", "") == "2026-01-15T10:00:00.000Z"
     assert boundary("7d", "") == boundary("yesterday", "") == ""
 
 
@@ -151,6 +154,7 @@ def test_a_time_is_converted_to_utc_and_counts_as_utc_if_it_has_no_zone() -> Non
     assert parsed("2026-01-01T12:00:00+02:00") == datetime(2026, 1, 1, 10, tzinfo=UTC)
     assert parsed("2026-01-01T12:00:00") == datetime(2026, 1, 1, 12, tzinfo=UTC)
     assert parsed("noon") is None
+    assert parsed("0001-01-01T00:00:00+05:00") is None
 
 
 def test_only_a_cue_or_a_number_of_four_digits_may_name_a_time() -> None:

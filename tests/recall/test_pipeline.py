@@ -3,11 +3,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from memory_fabric import deadline
 from memory_fabric.capture.remember import state, stated
-from memory_fabric.models import Filters, Relation
+from memory_fabric.models import Filters, Hit, Provenance, Relation
 from memory_fabric.recall.explain import answer_as_json
 from memory_fabric.recall.pipeline import Fabric
 from memory_fabric.store.memory import Memory
@@ -359,3 +361,30 @@ def test_a_prompt_gets_observations_only_of_the_entity_it_mentions(
 
     assert "retry budget of ten percent" in fabric.inject_for_prompt(text).text
     assert fabric.inject_for_prompt("Does the retry budget of the mailer suffice?").text == ""
+
+
+class LateAfterFacts(Fabric):
+    """Recall that has used up the event's time when it has found the facts."""
+
+    def hits_to_inject(self, text: str, **known: Any) -> list[Hit]:
+        hits = super().hits_to_inject(text, **known)
+        deadline.current().ends_s = 0.0
+        return hits
+
+
+def test_facts_are_injected_although_no_time_is_left_to_search_for_an_earlier_task(
+    memory: Memory,
+) -> None:
+    remember(memory, "The sprocket of the carburettor gets synthetic oil")
+    texts = ["Mend the sprocket of the carburettor"]
+    texts += [f"Which oil, lorry {n}?" for n in range(1500)]
+    about = {"role": "user", "created_at": "2026-02-01T10:00:00.000Z"}
+    turns = [about | {"id": str(n), "session": f"s{n}", "text": x} for n, x in enumerate(texts)]
+    memory.write("add_episodes", {"episodes": turns}, Provenance("prompt", "user"))
+
+    with deadline.running(deadline.Deadline(60)):
+        given = LateAfterFacts(memory, NOW).inject_for_prompt(
+            "Which oil gets the sprocket of the carburettor?", session="now", begins=True
+        )
+
+    assert "synthetic oil" in given.text

@@ -54,6 +54,7 @@ NO_BANS_OF_PUSHES = (
         ("`npm run zap`", "Never run npm", False),
         ("`npm run zap`", "Never zap", True),
         ("`zap --force x`", "Never use force", False),
+        ("`sudo`", "Never use sudo", True),
         ("`zap --force x`", "Never use x", False),
     ],
 )
@@ -84,6 +85,9 @@ def test_a_rule_forbids_only_what_an_unconditional_ban_in_the_same_clause_names(
         ("docs/*.md", "in Docs", True),
         ("docs/*.md", "every md", False),
         ("*.sql", "sql files", True),
+        ("`yarn`", "use pnpm here", False),
+        ("`yarn`", "no yarn here", True),
+        ("`npm run`", "npm is slow", False),
     ],
 )
 def test_a_prompt_names_a_binding_by_all_its_words_or_any_word_of_its_activity(

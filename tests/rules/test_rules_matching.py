@@ -217,6 +217,9 @@ def test_an_activity_in_a_rule_matches_the_commands_that_perform_it(
         ("src/{api,web}/**", "src/web/x.ts", True),
         ("migrations", "db/migrations/0001.sql", True),
         ("changing config/config.exs", "config/config.exs", True),
+        ("../shared/*.sql", "/srv/shared/schema.sql", True),
+        ("../shared/*.sql", "/srv/app/shared/schema.sql", False),
+        ("../shared/*.sql", "/srv/app/../schema.sql", False),
     ],
 )
 def test_a_path_pattern_in_a_rule_is_matched_relative_to_the_project_root(

@@ -50,9 +50,9 @@ def parsed(stamp: str) -> datetime | None:
     """Parse a time in ISO 8601 and convert it to UTC; return None for any other text."""
     try:
         moment = datetime.fromisoformat(stamp)
-    except ValueError:
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
         return None
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
 def days_between(stamp: str, now: str) -> float | None:
@@ -64,14 +64,14 @@ def days_between(stamp: str, now: str) -> float | None:
 
 
 def boundary(text: str, now: str) -> str:
-    """Convert a filter's value (`2026-01`, `7d`, `yesterday`) to an ISO date, or '' if invalid."""
+    """Convert a filter's value (`2026-01`, `7d`, a time) to a date or UTC time; '' if invalid."""
     value = text.strip().lower()
     moment = parsed(now) if now else None
     if pattern(r"\d{4}(-\d\d){0,2}", 0).fullmatch(value):
         date = value + "-01-01"[len(value) - 4 :]
         return date if parsed(date) else ""
-    if value[:4].isdigit() and parsed(text.strip()):
-        return text.strip()
+    if value[:4].isdigit() and (exact := parsed(text.strip())):
+        return _not_after(exact, "")
     if moment is None:
         return ""
     if match := pattern(r"(\d{1,4})([hdwmy])", 0).fullmatch(value):

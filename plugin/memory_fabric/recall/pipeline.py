@@ -10,6 +10,7 @@ from functools import partial
 from typing import NamedTuple, Unpack
 
 from memory_fabric import models
+from memory_fabric.errors import FabricError
 from memory_fabric.models import Answer, Filters, Hit, Query, Record
 from memory_fabric.recall import inject, normalize, rank, render, retrieve
 from memory_fabric.recall.floor import RARE, rare_terms
@@ -251,7 +252,13 @@ class Fabric(RequestContext):
                 return scoped._found(sought, session, old_tasks.LIMIT, sources=old_tasks.TURNS)[0]
 
             is_known = partial(_is_known, known=known)
-            task = old_tasks.told(query, scoped.memory, session, turns_of, hits, is_known)
+            task = None
+            try:
+                task = old_tasks.told(query, scoped.memory, session, turns_of, hits, is_known)
+            except FabricError as error:  # use only the hits
+                if not hits:
+                    raise
+                scoped.memory.fail(f"earlier task: {error}")
             if task and task.id not in known.get("seen", ()):
                 hits = [*hits, _without_secrets(task)]
         hits = mark_hits(hits, self.memory)

@@ -1,7 +1,7 @@
 """Records that await the user's decision, such as candidates, contradictions and stale records."""
 
 from collections.abc import Iterable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import NamedTuple
 
 from memory_fabric import models
@@ -82,7 +82,7 @@ def proposals(settings: Settings) -> list[tuple[Project, Record]]:
     found: dict[str, tuple[Project, Record]] = {}
     isolated = sorted(settings.domains.isolated)
     for id_ in registry_file.project_ids(settings.home):
-        with closing(home_projects.memory_of(settings, id_)) as memory:
+        with suppress(StoreUnavailable), closing(home_projects.memory_of(settings, id_)) as memory:
             waiting = candidates.waiting(without(memory, isolated) if isolated else memory)
             assert memory.project is not None
             found = {record.id: (memory.project, record) for record in waiting} | found

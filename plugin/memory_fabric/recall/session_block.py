@@ -156,14 +156,16 @@ def _fitted(
         kept = whole if len(whole) - len(line) <= left else line
         left -= len(kept) - len(line)
         lines[int(key)] = kept
-    for place_id, other in above.items():  # drop a line with "… above" if the line above is missing
-        if id(other) not in lines and ABOVE in lines.get(place_id, ""):
-            del lines[place_id]
-    shown = {key: by_key[str(key)].record for key in lines}
-    left_out = {p.record.id for p in by_key.values()} - {record.id for record in shown.values()}
-    # Show an older statement only together with the newer statement that contradicts it.
-    alone = [key for key, record in shown.items() if left_out & {*newer_ones(record)}]
-    return {key: line for key, line in lines.items() if key not in alone}, left
+    alone = {0}
+    while alone:
+        shown = {key: by_key[str(key)].record for key in lines}
+        left_out = {p.record.id for p in by_key.values()} - {r.id for r in shown.values()}
+        # Show an older statement only together with the newer statement that contradicts it, and a
+        # line with "… above" only below that line.
+        alone = {key for key, record in shown.items() if left_out & {*newer_ones(record)}}
+        alone |= {k for k, o in above.items() if ABOVE in lines.get(k, "") and id(o) not in lines}
+        lines = {key: line for key, line in lines.items() if key not in alone}
+    return lines, left
 
 
 def fitted_lines(parts: Sequence[Part], chars_left: int) -> list[tuple[str, str]]:

@@ -94,7 +94,7 @@ def is_named(binding: Binding, typed: Iterable[str]) -> bool:
     for text in typed:
         text_words = [_plain(word) for word in words_of(text.lower())]
         matches = {w for w in names if any(_is_form(said, _plain(w)) for said in text_words)}
-        if matches == names or (matches and binding.kind == ACTIVITY):
+        if matches and (matches == names or binding.kind == ACTIVITY):
             return True
     return False
 
@@ -173,4 +173,4 @@ def _names_of(binding: Binding) -> frozenset[str]:
         return bindings.ACTIVITIES[binding.text].words
     words = binding.words or (binding.text,)
     names = {part for word in words if not word.startswith("-") for part in words_of(word.lower())}
-    return frozenset(part for part in names - _COMMON if len(part) > 1)
+    return frozenset({part for part in names - _COMMON if len(part) > 1} or names)

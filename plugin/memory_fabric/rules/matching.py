@@ -236,6 +236,8 @@ def _covers(pattern: str, path: str, roots: Sequence[str]) -> bool:
     if os.path.isabs(pattern) and paths.covers(pattern, path):
         return True
     relative = os.path.normpath(pattern) if ".." in pattern else pattern.removeprefix("./")
+    if relative.startswith("../"):  # beside the project
+        return any(_covers(shell.path_in(root, pattern), path, (root,)) for root in roots)
     whole = path.endswith("/")
     head = paths.literal_head(pattern)
     if (whole or (paths.is_glob(path) and not paths.is_glob(pattern))) and any(
