@@ -280,3 +280,17 @@ def test_the_preview_of_forget_lists_each_kind_of_match_and_what_stays(tmp_path:
     assert done.changed and done.texts[0].startswith("Forgotten: ")
     assert done.texts[0].endswith("memory-fabric undo restores it.")
     assert [record.id for record in memory.find_records("1")] == [stays.id]
+
+
+def test_a_long_preview_of_forget_counts_apart_what_would_go_and_what_stays(tmp_path: Path) -> None:
+    memory = World(tmp_path).memory()
+    create(memory, entity("Redis", "caches"))
+    for number in range(30):
+        both = (Entity("Redis", "tool"), Entity(f"api{number}", "component"))
+        memory.remember(decision(f"The api {number} needs Redis {'x' * 200}", entities=both), USER)
+
+    lines = memory_tools.forget(memory, {"what": "Redis"}, TOOL).texts[0].splitlines()
+
+    shown = sum(line.startswith("- stays") for line in lines)
+    left = f"{30 - shown} more left out for length: In all, 1 would go and 30 stay."
+    assert 0 < shown < 30 and lines[-2] == left

@@ -391,3 +391,13 @@ def test_a_relation_between_entities_of_a_page_is_listed_with_the_first_of_them(
 
     assert (names(page), len(page.graph.relations)) == (["a"], 1)
     assert (names(by_source), by_source.graph.relations) == (["a"], ())
+
+
+def test_a_search_counts_a_match_that_is_shown_with_a_part_of_its_relations(memory: Memory) -> None:
+    store(memory, entity("hub"), entity("hub2"), entity("hub3"))
+    relate(memory, *(uses("hub", f"leaf{n}") for n in range(50)))
+
+    page, note = graph_view.found(memory.databases(), "hub", 10, Start(), 500)
+
+    assert names(page) == ["hub"] and page.following is not None and page.following.relations
+    assert note == "the best 1 are shown, 2 more match"

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import gzip
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from cli.shell import Shell
 from command_line import run_here
+from memory_fabric.config import read_settings
+from memory_fabric.servers.http import project_stores
+from memory_fabric.store.memory import Memory
 from servers.http.http_server import Serving, serving
 
 OLDEST = Path(__file__).parents[2] / "store/databases/v8.db.gz"
@@ -174,3 +179,25 @@ def test_memories_of_a_project_whose_folder_was_deleted_are_still_shown(tmp_path
 
     assert [one["what"] for one in picture["records"]] == ["Use tabs in the Makefile"]
     assert not (home.project.parent / "gone").exists()
+
+
+def test_a_damaged_project_is_listed_and_hides_no_other_project(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.remember("Use cursor-pagination for the orders-api")
+    folder = home.memory / "projects" / home.project_at("billing", "Use Stripe")
+    path = folder / "graph.db"
+    with closing(sqlite3.connect(path)) as c:
+        c.execute("UPDATE records SET status = 'candidate'")
+        c.commit()
+        (root,) = c.execute("SELECT rootpage FROM sqlite_master WHERE name = 'records'").fetchone()
+        (size,) = c.execute("PRAGMA page_size").fetchone()
+        c.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    content = path.read_bytes()
+    at = (root - 1) * size
+    path.write_bytes(content[:at] + b"\xff" * size + content[at + size :])
+
+    with closing(Memory.open(read_settings({**home.environ}, {}))) as memory:
+        listed = project_stores.projects(memory)["projects"]
+
+    assert {one["name"]: one["readable"] for one in listed}["billing"] is False
+    assert len(listed) == 2

@@ -417,3 +417,30 @@ def test_a_question_of_the_page_tells_the_words_that_were_searched(
     assert "billing" in [one["word"] for one in found["searched"]]
     assert [one["text"] for one in newest["results"]] == ["Carts expire"]
     assert before["results"] == []
+
+
+def test_forget_withdraws_all_that_its_caller_said_however_much_it_is(
+    memory_of: MemoryOf,
+) -> None:
+    memory = memory_of(ANN)
+    write(memory, "create_entities", entities=[new("Ledger", *(f"Rule {n}" for n in range(60)))])
+
+    preview = said(memory, "forget", what="Ledger")
+    code = preview[-1].split('"')[1]
+    done = said(memory, "forget", what="Ledger", confirm=code)
+
+    assert done == ["Forgotten: 61. The log keeps what was said for 30 days."]
+    assert structure(memory, "open_nodes", names=["Ledger"])["entities"] == []
+
+
+def test_a_name_with_more_than_one_blank_hides_no_entity_of_its_page(memory_of: MemoryOf) -> None:
+    memory = memory_of(ANN)
+    entities = [new("order\t service", "It is old"), new("db", "It is small")]
+    write(memory, "create_entities", entities=entities)
+    write(memory, "create_relations", relations=[edge("order\t service", "uses", "db")])
+
+    shown = structure(memory, "read_graph")
+
+    assert names(shown) == ["order service", "db"]
+    assert shown["relations"] == [edge("order service", "uses", "db")]
+    assert names(structure(memory, "open_nodes", names=["order\t service"])) == ["order service"]

@@ -20,6 +20,7 @@ from memory_fabric.servers.http.team_memory import TeamMemory
 from memory_fabric.servers.mcp import graph_view, memory_tools, sdk_server
 from memory_fabric.servers.mcp import tools as local_tools
 from memory_fabric.servers.mcp.jsonrpc import Outcome, as_json, within
+from memory_fabric.sharing.git import claims_read
 from memory_fabric.sharing.replica import wire
 from memory_fabric.store.history.resolve import id_part, looks_like_id
 from memory_fabric.store.operations.rows import UNKNOWN_TYPE
@@ -28,8 +29,8 @@ from memory_fabric.text import cut, neutralised, one_line
 Arguments = Mapping[str, Any]
 Context = ServerRequestContext[Any]
 SAID_BY = models.Provenance(source="mcp", trust="tool")
-# Maximum numbers of entities on a page, of statements about them, and of statements to forget.
-PAGE_ENTITIES, MAX_ABOUT, MAX_FORGOTTEN = 50, 2000, 50
+# Maximum numbers of entities on a page, and of statements about them.
+PAGE_ENTITIES, MAX_ABOUT = 50, 2000
 DEFAULT_CHANGES, MAX_TEXT_CHARS = 20, 300
 SAID_BY_OTHERS = "Others said more of this; only they can take it back: {authors}."
 
@@ -56,8 +57,7 @@ def forget(team: Any, arguments: Arguments, said_by: models.Provenance) -> Outco
     """List the caller's matching statements and a code; if called with this code, withdraw them."""
     what = arguments["what"]
     # The text may be an id, the name of an entity, or words of a record.
-    rows = _named(team, what) or team.reader.about([what], MAX_FORGOTTEN)
-    rows = rows or team.reader.own_records_with(what)
+    rows = _named(team, what) or team.reader.about([what]) or team.reader.own_records_with(what)
     mine = [row for row in rows if row.author == team.member]
     authors = sorted({row.author for row in rows if row.author != team.member})
     note = SAID_BY_OTHERS.format(authors=", ".join(authors)) if authors else ""
@@ -139,7 +139,8 @@ def _answer(
 def _graph(memory: TeamMemory, names: Sequence[str], *, outgoing: bool = False) -> models.Graph:
     """Return these entities in this order, with their relations (outgoing ones if `outgoing`)."""
     types: dict[str, str] = {}
-    texts: dict[str, dict[str, None]] = {name: {} for name in names}
+    plain_names = (claims_read.plain_text(name, team_rows.MAX_NAME_CHARS) for name in names)
+    texts: dict[str, dict[str, None]] = {name: {} for name in plain_names}
     relations: dict[models.Relation, None] = {}
     for row in memory.reader.about(names, MAX_ABOUT):
         if row.kind == wire.RELATION:
@@ -147,8 +148,7 @@ def _graph(memory: TeamMemory, names: Sequence[str], *, outgoing: bool = False) 
             if relation is not None and (not outgoing or relation.source in texts):
                 relations[relation] = None
             continue
-        statement = team_rows.said_in(row)
-        if statement is None:
+        if (statement := team_rows.said_in(row)) is None:
             continue
         if row.kind == wire.ENTITY:
             types.setdefault(statement.name, statement.type)

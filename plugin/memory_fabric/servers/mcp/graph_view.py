@@ -103,7 +103,7 @@ def found(
     result = page(_Filled(max_chars), opener, ordered, start)
     if result.following is None:
         return result, ""
-    last = result.following.place
+    last = result.following.place + bool(result.following.relations)  # the last one is in part
     more = len(best) - last
     count = "some" if more <= 0 else f"at least {more}" if is_cut else str(more)
     return result, f"the best {last} are shown, {count} more match"

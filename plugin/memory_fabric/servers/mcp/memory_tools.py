@@ -303,7 +303,7 @@ def forget(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) ->
         f"- stays, since it is also about others: {_type_and_id(r)}: {_short(r.what)}"
         for r in matches.kept
     ]
-    fitting = within(lines, "All of these would be forgotten.")
+    fitting = within(lines, f"In all, {len(matches)} would go and {len(matches.kept)} stay.")
     confirm = f'Nothing is forgotten yet. To forget this, call again with confirm "{matches.code}".'
     return Outcome((f"{fitting}\n{confirm}",))
 
