@@ -273,3 +273,31 @@ def test_files_that_cannot_be_imported_together_are_refused(shell: Shell) -> Non
     assert "graph.jsonl is not of a form that can be imported with others." in done.err
     assert "--undo takes no path" in undone.err
     assert shell.run("recall").status == 3
+
+
+def test_a_memory_that_is_confirmed_is_not_dropped_with_the_others_of_its_program(
+    shell: Shell, database: Path
+) -> None:
+    shell.run("import", str(database))
+
+    done = shell.run("review", "--holds", first(shell, "queue"), "--drop", "claude-mem")
+
+    assert done.out.count("Confirmed") == done.out.count("Forgotten") == 1
+    assert "The queue is Redis" in shell.run("recall", "queue").out
+    assert shell.run("recall", "payments").status == 3
+
+
+def test_option_all_leaves_out_projects_in_which_memory_is_off(
+    shell: Shell, database: Path
+) -> None:
+    blog = worked_in(shell, shell.project.parent / "blog")
+    there = {"MEMORY_FABRIC_PROJECT_DIR": "", "CLAUDE_PROJECT_DIR": str(blog)}
+    shell.run("off", "--here", **there)
+
+    done = shell.run("import", str(database), "--all")
+
+    assert done.status == 0, done.err
+    assert "left out, of projects in which capture is off: 1 (“" in done.out
+    assert "Imported 2 memories" in done.out
+    shell.run("on", "--here", **there)
+    assert "Imported 1 memory" in shell.run("import", str(database), "--all").out

@@ -386,3 +386,18 @@ def test_learn_run_shows_what_it_made_of_each_project(shell: Shell, machine: Mac
     assert first[at + 1][:3] == ["shop", "2", "4"]
     assert first[at + 2][:4] == ["Memory", "has", "these", "sessions"]
     assert second == {"run": "", "projects": [], "failures": []}
+
+
+def test_a_secret_in_the_new_words_of_a_proposal_is_stored_nowhere(
+    shell: Shell, machine: Machine
+) -> None:
+    id_, secret = proposed(shell, machine)["mock"], "hun" + "ter2ZX9"
+
+    empty = shell.run("learn", "--accept", f"{id_}=...")
+    done = shell.run("learn", "--accept", f"{id_}=The database password is {secret}")
+
+    assert empty.status == 2 and "text is empty" in empty.err
+    assert done.status == 0 and secret not in done.out
+    places = (shell.memory, shell.project / ".claude")
+    files = [path for place in places for path in place.rglob("*") if path.is_file()]
+    assert [path.name for path in files if secret.encode() in path.read_bytes()] == []

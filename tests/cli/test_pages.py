@@ -94,3 +94,16 @@ def test_importing_a_page_restores_only_what_memory_lacks(shell: Shell) -> None:
     assert new.out.endswith("Imported. memory-fabric import --undo takes it back.\n")
     assert (same["stored"], same["pages"][0]["own"]) == (False, True)
     assert len(shell.run("viz", "--json").json["records"]) == 1
+
+
+def test_a_project_named_user_and_the_user_have_a_page_each(shell: Shell) -> None:
+    shell.project = shell.project.parent / "user"
+    (shell.project / ".git").mkdir(parents=True)
+    shell.remember("The orders are stored in PostgreSQL")
+    shell.remember("I prefer tabs", "--scope", "user")
+
+    done = shell.run("export", "--markdown", "notes", "--force")
+
+    pages = [path.read_text("utf-8") for path in (shell.project / "notes").iterdir()]
+    assert done.status == 0, done.err
+    assert sum("PostgreSQL" in page for page in pages) == sum("tabs" in page for page in pages) == 1

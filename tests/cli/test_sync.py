@@ -522,3 +522,17 @@ def test_switching_on_everywhere_warns_of_a_project_that_is_still_off(shell: She
     assert done.err.startswith("memory-fabric: capture is still off here, by ")
     assert done.err.endswith("a switch for this project (memory-fabric on --here).\n")
     assert shell.run("off").err == ""
+
+
+def test_orphans_of_both_databases_are_restored_together(shell: Shell) -> None:
+    memory, by = shell.open_memory(), Provenance("cli", trust="user")
+    for store in ("project", "user"):
+        entity = {"name": f"of-{store}", "entityType": "x", "observations": []}
+        memory.write("create_entities", {"entities": [entity]}, by, store=store)
+    memory.close()
+    before = shell.run("repair", "--orphans").out
+
+    shell.run("repair", "--orphans", "--yes")
+    shell.run("undo", "--last")
+
+    assert shell.run("repair", "--orphans").out == before

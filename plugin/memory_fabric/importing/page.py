@@ -240,6 +240,7 @@ def _page(memory: Memory, database: Database) -> Written:
     )
     parts = iter(lambda: list(islice(lines, LINES_AT_ONCE)), [])
     texts = ("\n".join(part) + "\n" for part in parts)
+    name += "-project" if project and name.lower() == USER_PAGE else ""  # one file each
     return Written(name, texts, len(own), *rows.count_own(c))
 
 

@@ -83,6 +83,9 @@ def plan(
         relations = () if folder else reading.relations
         with _opened(memory, folder) as opened:
             name = opened.project.name if opened.project else "the user"
+            if folder and not opened.settings.writes:
+                left.add("of projects in which capture is off", name, len(of_folder))
+                continue
             chosen = _chosen(opened, of_folder, source.key, now, left)
             graphs = [graph.read_graph(db) for db in opened.databases()] if relations else []
         stored = {relation for one in graphs for relation in one.relations}

@@ -10,7 +10,7 @@ from itertools import groupby
 
 import typer
 
-from memory_fabric.capture.edit import Edit, change, decision
+from memory_fabric.capture.edit import Edit, change, decision, request
 from memory_fabric.cli import environment, formatting, show
 from memory_fabric.cli.commands.import_export import undo_last
 from memory_fabric.cli.commands.review import say_done, show_waiting
@@ -225,21 +225,21 @@ def _show_proposals(settings: Settings) -> None:
 def _decide(settings: Settings, accept: Sequence[str], drop: Sequence[str], as_json: bool) -> int:
     """Accept and drop proposals by id or project in one step; do nothing if a name is unknown."""
     proposed, step = reviewing.proposals(settings), f"learn-{short_id(new_id())}"
-    wanted: dict[str, tuple[bool, str]] = {}
+    wanted: dict[str, tuple[bool, Edit]] = {}
     for keep, name in [(True, name) for name in accept] + [(False, name) for name in drop]:
         id_, _, words = name.partition("=")
         named = [r.id for project, r in proposed if id_ in (project.name, r.id, short_id(r.id))]
         if not named or not wanted.keys().isdisjoint(named) or (words and len(named) > 1):
             text = f"{id_} is no proposal and no project with one, or is named twice."
             raise BadInput("id", text, remedy="memory-fabric learn lists them.")
-        wanted |= dict.fromkeys(named, (keep, words))
+        wanted |= dict.fromkeys(named, (keep, request(text=words or None)))
     done, by = [], environment.provenance()
     for project, record in (one for one in proposed if one[1].id in wanted):
-        keep, words = wanted[record.id]
+        keep, edit = wanted[record.id]
         with closing(home_projects.memory_of(settings, project.id)) as memory:
             memory.batch = step
             did, new = decision(memory, record.id, by, keep=keep)()
-            done.append((did, change(memory, new.id, Edit(words), (), by).new if words else new))
+            done.append((did, change(memory, new.id, edit, (), by).new if edit.text else new))
             memory.flush()
     say_done(done, as_json)
     if not as_json:

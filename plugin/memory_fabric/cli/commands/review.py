@@ -164,10 +164,11 @@ def review(
                 raise BadInput("--drop", f"Nothing of {drop[0]} waits to be confirmed.")
             held = [id_ for name in holds or () for id_ in [r.id for r in of[name]] or [name]]
             decisions: list[Done] = [("confirmed", r) for r in edit.confirm_all(memory, held, by)]
-            memory.forget([record.id for record in dropping], by)
-            decisions += [(edit.FORGOTTEN, record) for record in dropping]
             decisions += [edit.keep(memory, name, by) for name in keep or ()]
             decisions += [("replaced", edit.replace(memory, id_, by)[0]) for id_ in replace or ()]
+            gone = [r for r in dropping if r.id not in {other.id for _, other in decisions}]
+            memory.forget([record.id for record in gone], by)
+            decisions += [(edit.FORGOTTEN, record) for record in gone]
             memory.flush()
             say_done(decisions, as_json)
             return 0

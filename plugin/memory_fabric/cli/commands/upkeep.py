@@ -8,7 +8,7 @@ from typing import Any, Literal
 from memory_fabric.cli import environment, show
 from memory_fabric.cli.options import AS_JSON, argument, flag, option
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
-from memory_fabric.ids import short_id
+from memory_fabric.ids import new_id, short_id
 from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.sharing.git import adoption
 from memory_fabric.store.database import mark_suspect
@@ -100,7 +100,7 @@ def repair(
 
 
 def _show_orphans(yes: bool, as_json: bool) -> int:
-    with environment.open_memory() as memory:
+    with environment.open_memory(step=new_id()) as memory:
         databases = memory.databases()
         orphans = {db.kind: graph.orphans(db, 10_000) for db in databases}
         left_alone = [name for db in databases for name in graph.left_alone(db)]
