@@ -7,48 +7,16 @@ import sqlite3
 import threading
 import time
 from pathlib import Path
-from typing import Any
-from unittest import mock
 
 import pytest
 
-from hooks.handlers.test_week import let_pass, work
+from counted_time import Counted, fire
 from memory_fabric import deadline
 from memory_fabric.deadline import Deadline, running
 from memory_fabric.errors import DeadlinePassed, EventRevoked
-from memory_fabric.hooks import dispatcher
 from memory_fabric.store import files
-from memory_fabric.store.home.log import add, late_events
-from memory_fabric.store.upkeep import maintenance
+from memory_fabric.store.home.log import late_events
 from simulated_client import SimulatedClient
-
-
-class Counted(Deadline):
-    """A deadline that is over once it was asked so many times."""
-
-    def __init__(self, asked: int, **more: Any) -> None:
-        super().__init__(3600, **more)
-        self.left = asked
-
-    def is_over(self) -> bool:
-        self.left -= 1
-        return self.left < 0
-
-
-def fire(client: SimulatedClient, limit: Deadline, name: str, **fields: Any) -> dict[str, Any]:
-    """The reply to an event that has this deadline."""
-    data = {
-        "hook_event_name": name,
-        "session_id": "session-1",
-        "transcript_path": str(client.transcript),
-        "cwd": str(client.project),
-        **fields,
-    }
-    # What a session's end starts would hold the store beside the test.
-    with mock.patch.object(maintenance, "start"):
-        output = dispatcher.run(json.dumps(data).encode(), client.environ, lambda _: limit)
-    reply: dict[str, Any] = json.loads(output) if output else {}
-    return reply
 
 
 @pytest.fixture
@@ -230,18 +198,3 @@ def test_a_note_stored_just_in_time_is_reported_to_the_user(
 
     assert client.records()[0].what == "The attic is dry"
     assert "remembered fact" in said
-
-
-def test_a_start_without_time_for_the_weekly_summary_still_shows_memories_and_notices(
-    client: SimulatedClient,
-) -> None:
-    work(client)
-    let_pass(client, 9)
-    client.note("fact", "The staging shop is in Frankfurt", session="s2")
-    add(str(client.fabric_home), "A line was passed over.")
-
-    reply = fire(client, Counted(0), "SessionStart", source="startup", session_id="later")
-
-    assert "A line was passed over." in reply["systemMessage"]
-    assert "Valkey" in reply["hookSpecificOutput"]["additionalContext"]
-    assert "this week" in client.starts("next")[0]

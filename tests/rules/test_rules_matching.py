@@ -537,3 +537,7 @@ class TestTexts:
         assert "ben asks everybody in your team" in both
         assert "test comes first" in matching.question([own])
         assert matching.context_block([own, theirs]).count("\n- [") == 2
+
+
+def test_a_pattern_beside_the_project_matches_nothing_if_the_projects_folder_is_relative() -> None:
+    assert not matching._covers("../shared/*.sql", "/srv/shared/schema.sql", (".",))

@@ -167,8 +167,7 @@ def _has_one_measure(lead: Sentence, one: Sentence, other: Sentence, behind: Sen
     # The number is a value in "requires Node 18" and "listens on port 8080", not in "open port 80".
     is_led = any(key == "=" or key in _BEFORE_VALUE for key in keys[-2:-1])
     is_led = is_led or (before.raw[:1].isupper() and _has(lead[-2:-1], _REQUIRING))
-    is_slot = _is_one_of(before.key, _SLOTS)
-    return is_led and not behind and (is_slot or not _is_adding(lead))
+    return is_led and not behind and (_is_one_of(before.key, _SLOTS) or not _is_adding(lead))
 
 
 def _has_one_name(lead: Sentence, one: Sentence, other: Sentence, behind: Sentence) -> bool:

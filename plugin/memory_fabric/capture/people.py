@@ -75,8 +75,7 @@ def of_person(text: str, entities: Sequence[Entity]) -> tuple[Entity, ...]:
             continue
         key = name_key(entity.name)
         # The type may be guessed from a capital letter; a guess that looks like a name is dropped.
-        is_guess = entity.type in ("technology", "component") and not entity_type(entity.name)
-        if not is_guess:
+        if entity_type(entity.name) or entity.type not in ("technology", "component"):
             by_key[key] = personal.get(key, entity) if entity.type == "unknown" else entity
         elif (has_tools or entity.type != "technology") and not any(
             key in longer or longer in key for longer in keys

@@ -242,8 +242,7 @@ MOST_TURNS, LONG_CHARS, LONGER, HALF = 20, 400, 2.0, 0.5
 
 def worth_ranking(hits: Sequence[Hit], most: int) -> list[Hit]:
     """Return the first `most` hits and up to MOST_SETTLED later ones that pass `_is_settled`."""
-    settled = [hit for hit in hits[most:] if _is_settled(hit)]
-    return [*hits[:most], *settled[:MOST_SETTLED]]
+    return [*hits[:most], *[hit for hit in hits[most:] if _is_settled(hit)][:MOST_SETTLED]]
 
 
 def settled_first(hits: Sequence[Hit], query: Query, found: Sequence[Hit]) -> list[Hit]:

@@ -169,9 +169,7 @@ MEASURED = 200  # similarity is measured for this many hits; later hits would no
 
 
 def rerank(hits: Sequence[Hit], similarity_by_id: Mapping[str, float]) -> list[Hit]:
-    """Adjust the relevance of hits by their similarity, which is added to their metadata, and sort
-    them. A hit for the exact name of an entity keeps the relevance 1.0.
-    """
+    """Adjust relevance below 1.0 by similarity, which is added to the metadata, and sort anew."""
     if not similarity_by_id:
         return list(hits)
     moved = []

@@ -348,8 +348,7 @@ def _form_of(word: str, folded: str) -> int:
     if is_option_in(word, "-"):
         bits |= DASH
     if "@" in word or ("://" in word and "=" in word):
-        is_url = "://" in word or any(sign in word for sign in "/(:")
-        bits |= ADDRESS if is_url else 0
+        bits |= ADDRESS if "://" in word or any(sign in word for sign in "/(:") else 0
         bits |= STATED if ":" in word.partition("@")[2] and "://" not in word else 0
     bits |= _account_in(folded) | (PAIRED if ":" in word[1:-1] else 0)
     if len(word) < MIN_WORD_CHARS:

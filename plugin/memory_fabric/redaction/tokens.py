@@ -128,8 +128,7 @@ def has_prefix(core: str) -> bool:
     ):
         return any(part in _TELLING for part in parts)
     if any(part in _TELLING or form("of issuer").fullmatch(part) for part in parts):
-        longest = max(exact(r"[-_.]").split(tail), key=len)
-        return is_random(tail, MIN_TAIL) and not longest.isdigit()
+        return is_random(tail, MIN_TAIL) and not max(exact(r"[-_.]").split(tail), key=len).isdigit()
     if "/" in tail:
         return False
     cases = {"d" if c.isdigit() else "u" if c.isupper() else "l" for c in tail}

@@ -237,7 +237,8 @@ def _covers(pattern: str, path: str, roots: Sequence[str]) -> bool:
         return True
     relative = os.path.normpath(pattern) if ".." in pattern else pattern.removeprefix("./")
     if relative.startswith("../"):  # beside the project
-        return any(_covers(shell.path_in(root, pattern), path, (root,)) for root in roots)
+        places = ((shell.path_in(root, pattern), root) for root in roots if os.path.isabs(root))
+        return any(_covers(place, path, (root,)) for place, root in places)
     whole = path.endswith("/")
     head = paths.literal_head(pattern)
     if (whole or (paths.is_glob(path) and not paths.is_glob(pattern))) and any(
@@ -257,8 +258,7 @@ def _is_inside(folder: str, wanted: str, roots: Sequence[str]) -> bool:
 def _forms(path: str, folder: str) -> Iterator[str]:
     """Yield the absolute path, and the path with links resolved; nothing if the path is unknown."""
     whole = shell.path_in(folder, path)
-    is_device = whole.startswith(_DEVICES) and not whole.startswith(_MOUNTED_MEMORY)
-    if not whole or is_device:
+    if not whole or (whole.startswith(_DEVICES) and not whole.startswith(_MOUNTED_MEMORY)):
         return
     yield whole
     real = os.path.realpath(whole)

@@ -180,8 +180,7 @@ def fetch(
     uv is tried first, and then pip. If pip is missing or too old, it is installed in `scratch`.
     `prepare` empties the target before each attempt. Raises InstallationFailed, OSError.
     """
-    into = ("--target", target) if target else ()
-    options = (*WHEELS_ONLY, *into, "-r", requirements)
+    options = (*WHEELS_ONLY, *(("--target", target) if target else ()), "-r", requirements)
     base = packages.base_interpreter()
     if tools.uv:
         try:

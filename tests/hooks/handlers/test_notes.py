@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ from memory_fabric.capture.notes.protocol import PROTOCOL, SUMMARY_REQUEST
 from memory_fabric.deadline import Deadline
 from memory_fabric.hooks import dispatcher
 from memory_fabric.models import Record
+from memory_fabric.store import files, journal
 from simulated_client import SimulatedClient
 
 RULE = "Never start the dev server, since the user runs it himself"
@@ -493,3 +495,24 @@ def test_notes_left_unread_at_the_time_limit_are_stored_after_the_next_turn(
     assert sorted(r.what.split()[1] for r in client.records("1")) == sorted(parts)
     told = first.decode() + second
     assert [told.count(f"The {part} is written") for part in parts] == [1, 1, 1]
+
+
+def test_notes_are_stored_while_a_queue_file_of_the_project_cannot_be_read(
+    client: SimulatedClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.note("fact", "The attic is dry")
+    name = f"{journal.WAITING}{'0' * 16}-{'0' * 12}.jsonl"
+    path = client.project / ".claude" / "memory" / name
+    path.write_text("{}\n")
+    opened = files.opened
+
+    def refused(place: str, *more: Any, **named: Any) -> Any:
+        if str(place) == str(path):
+            raise PermissionError(13, "Permission denied", place)
+        return opened(place, *more, **named)
+
+    monkeypatch.setattr(files, "opened", refused)
+    client.note("fact", "The cellar is dry")
+
+    assert "The cellar is dry" in [record.what for record in client.records()]
+    assert path.exists()

@@ -320,3 +320,21 @@ def test_a_note_refused_because_it_was_undone_deletes_no_statement_that_it_quote
 
     assert "not kept" in notice
     assert held(client) == [said]
+
+
+def test_an_undone_note_of_an_unattended_session_deletes_no_candidate_that_it_names(
+    client: SimulatedClient,
+) -> None:
+    note = "Noted rule: The linter runs before each push."
+    client.prompt("Go on, please.")
+    client.stop(note)
+    client.types("undo")
+    client.prompt("Never push before the linter of the shop has passed.", "session-2")
+    client.stop(session="session-2")
+    [heard] = client.records("status = 'candidate'")
+
+    client.environ["CLAUDE_CODE_ENTRYPOINT"] = "sdk-py"
+    client.prompt("Go on, please.", "session-3")
+    client.stop(f"{note} From: [{heard.id[-8:]}]", "session-3")
+
+    assert [record.id for record in client.records("1")] == [heard.id]

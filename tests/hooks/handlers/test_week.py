@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from counted_time import Counted, fire
+from memory_fabric.store.home.log import add
 from simulated_client import SimulatedClient
 
 # The times that the line depends on.
@@ -160,3 +162,18 @@ def test_the_weekly_summary_waits_while_the_database_is_locked(
     other.execute("ROLLBACK")
     other.close()
     assert "this week: 3 noted" in start(client, "free")
+
+
+def test_a_start_without_time_for_the_weekly_summary_still_shows_memories_and_notices(
+    client: SimulatedClient,
+) -> None:
+    work(client)
+    let_pass(client, 9)
+    client.note("fact", "The staging shop is in Frankfurt", session="s2")
+    add(str(client.fabric_home), "A line was passed over.")
+
+    reply = fire(client, Counted(0), "SessionStart", source="startup", session_id="later")
+
+    assert "A line was passed over." in reply["systemMessage"]
+    assert "Valkey" in reply["hookSpecificOutput"]["additionalContext"]
+    assert "this week" in client.starts("next")[0]

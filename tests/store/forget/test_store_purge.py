@@ -542,3 +542,43 @@ def test_a_purge_by_id_erases_the_words_that_the_note_quotes_from_their_turn(wor
     purging.purge(memory, purging.find(memory, record.id), BY)
 
     assert database(memory).rows("SELECT text FROM episodes") == [("Note this: [erased].",)]
+
+
+@pytest.mark.parametrize("what", ["It moves in spring", "Billing service"])
+def test_a_purged_text_that_is_also_the_name_of_an_entity_stays_there(
+    world: World, what: str
+) -> None:
+    memory = world.memory()
+    create(memory, entity("Billing Service", "is fast"))
+    said = {"quotation": "billing service"}
+    record = memory.remember(decision(what, evidence=said), USER)
+    assert record is not None
+
+    purging.purge(memory, purging.find(memory, record.id), BY)
+
+    assert memory.find_records("1") == []
+    assert database(memory).rows("SELECT name FROM entities") == [("Billing Service",)]
+
+
+def test_words_that_another_note_quotes_and_their_turn_stay(world: World) -> None:
+    memory, said = world.memory(), {"quotation": "yes, do it like that"}
+    memory.write("add_episodes", {"episodes": [episode(1, "Well: yes, do it like that.")]}, TOOL)
+    gone = memory.remember(decision("Deploy on Friday", evidence=said), USER)
+    memory.remember(decision("Tests run in CI only", evidence=said), USER)
+    assert gone is not None
+
+    purging.purge(memory, purging.find(memory, gone.id), BY)
+
+    assert [record.evidence for record in memory.find_records("1")] == [said]
+    assert database(memory).rows("SELECT text FROM episodes") == [("Well: yes, do it like that.",)]
+
+
+def test_a_purge_leaves_the_condition_of_a_rule_that_has_the_purged_text(world: World) -> None:
+    memory, rule = world.memory(), {"when": "git push --force", "effect": "deny"}
+    gone = memory.remember(decision("git push --force"), USER)
+    memory.remember(decision("Never rewrite history", evidence=rule), USER)
+    assert gone is not None
+
+    purging.purge(memory, purging.find(memory, gone.id), BY)
+
+    assert [record.evidence for record in memory.find_records("1")] == [rule]

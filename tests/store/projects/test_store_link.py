@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from memory_fabric.deadline import Deadline, running
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import link, registry_file
+from store.queues.operations import locked
 from store.support import USER, World, create, database, decision, entity, git_folder, relation
 
 REMOTE = "git@example.com:acme/billing.git"
@@ -206,3 +209,21 @@ def test_a_link_copies_the_memory_of_a_repository_that_had_a_worktree_or_another
     link.carry_out(now, link.plan(now, "undo"), USER)
     assert whats(Memory.open(web.settings)) == {"Use Redis in web"}
     assert whats(shop) == {"Use Redis in shop"}
+
+
+def test_a_link_copies_a_change_that_waits_in_the_home_folder_of_the_project_left(
+    tmp_path: Path,
+) -> None:
+    web, shop = filled(tmp_path, "web"), filled(tmp_path, "shop")
+    shutil.rmtree(tmp_path / "web" / ".claude", ignore_errors=True)
+    (tmp_path / "web" / ".claude").write_text("no folder")
+    web = Memory.open(web.settings)
+    other = locked(web)
+    with running(Deadline(3600, lock_s=0.15, hurried=True)):
+        web.remember(decision("Use Nomad in web"), USER)
+    other.execute("ROLLBACK")
+
+    web = Memory.open(web.settings)
+    link.carry_out(web, link.plan(web, "link", id_of(shop)), USER)
+
+    assert "Use Nomad in web" in whats(Memory.open(web.settings))

@@ -477,12 +477,15 @@ def test_the_progress_of_a_repair_never_decreases(world: World) -> None:
     assert told[-1] == 1
 
 
-def test_a_forgotten_turn_stays_forgotten_when_the_database_is_rebuilt(world: World) -> None:
+@pytest.mark.parametrize("of_domains", [{}, {"only": ["general"]}])
+def test_a_forgotten_turn_stays_forgotten_when_the_database_is_rebuilt(
+    world: World, of_domains: dict[str, list[str]]
+) -> None:
     memory = world.memory()
     turn = {"id": "0001-turn", "session": "s1", "role": "user", "text": "My name is Ann."}
     read = {"episodes": [turn | {"created_at": "2026-01-15T10:00:00.000Z"}]}
     memory.write("add_episodes", read, USER)
-    memory.write("forget", {"ids": [], "turns": ["0001-turn"]}, USER)
+    memory.write("forget", {"ids": [], "turns": ["0001-turn"], **of_domains}, USER)
     memory.flush()
     damage(closed(memory))
 

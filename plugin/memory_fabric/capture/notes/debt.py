@@ -72,7 +72,7 @@ def of_session(memory: Memory, session: str) -> Debt:
     waiting.sort(key=lambda r: (int(r.evidence.get(AGAIN, 0)), r.created_at), reverse=True)
     closed = []
     today, yesterday = timestamp()[:10], timestamp(time.time() - 24 * 3600)[:10]
-    for id_, at in closed_elsewhere(memory.session_database(), session):
+    for id_, at in closed_elsewhere(memory.session_database(), session)[:MAX_READ]:
         for old in memory.find_records("id = ? AND valid_to <> ''", (id_,), 1):
             new = memory.find_records("id = ?", (old.superseded_by,), 1)
             when = {today: "today", yesterday: "yesterday"}.get(at[:10], f"on {at[:10]}")

@@ -161,7 +161,8 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
         return None
     if _is_queued(memory, record, by.session):
         return Kept(record, is_new=False)
-    if taken and tombstones.were_forgotten(memory.databases(), key, models.stated_at(new)):
+    since = models.stated_at(new) if by.trust == "user" else ""
+    if taken and tombstones.were_forgotten(memory.databases(), key, since):
         return Kept(lost=text)
     for old in taken:
         _take_place_of(memory, old, by)
@@ -307,6 +308,10 @@ def _queued(memory: Memory, kind: str) -> Iterator[dict[str, Any]]:
     """Yield the payloads of queued operations of this kind that this installation has signed."""
     for folder in filter(journal.waiting_files, memory.queue_folders()):
         key = signing.known_key(memory.settings.home)
-        for line in journal.queued(folder)[0]:
+        try:
+            waiting, _ = journal.queued(folder)
+        except OSError:  # `sync.drain` reports it
+            continue
+        for line in waiting:
             if line.get("kind") == kind and signing.is_ours(line, key):
                 yield line["payload"]

@@ -113,9 +113,7 @@ def steps_in(
 def _note_about(
     failure: incidents.Failure, noted: Sequence[Record], *, is_only: bool
 ) -> Record | None:
-    """Return the fix in `noted` that is most similar to this failure, or None. `is_only` means that
-    no other failure was solved: then it is the first fix.
-    """
+    """Return the noted fix most similar to this failure, or None; the only one if `is_only`."""
     if is_only:
         return noted[0] if noted else None
     of_failure = set(terms(f"{failure.cause} {incidents.evidence_of(failure)}"))

@@ -47,9 +47,7 @@ ENTER = (
 
 
 class Access:
-    """Access to a team's log. `dsn` and `read` are libpq connection strings: of the server, and of
-    a replica for reading, or '' if there is none.
-    """
+    """Access to a team's log, by libpq connection strings: `dsn`, and `read` of a replica or ''."""
 
     def __init__(
         self, settings: Settings, dsn: str, space: str, read: str = "", *, insecure: bool = False

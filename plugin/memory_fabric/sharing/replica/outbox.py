@@ -77,8 +77,7 @@ def settle_within(
     batch.store()
     c.executemany("DELETE FROM team_due WHERE kind = ? AND key = ?", due)
     if unstated:  # this user no longer states these, but other members do: show theirs
-        project = memory.project.name if memory.project else ""
-        others.show(c, unstated, {}, project)
+        others.show(c, unstated, {}, memory.project.name if memory.project else "")
     return len(batch.made), len(due)
 
 

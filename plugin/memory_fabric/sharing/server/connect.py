@@ -98,8 +98,7 @@ def pgpass_line(dsn: str, member: str, password: str) -> str:
     settings = _settings_of(dsn)
     host = settings.get("host") or "localhost"
     place = (host, settings.get("port") or USUAL_PORT, settings.get("dbname") or "*", member)
-    escaped = (part.replace("\\", "\\\\").replace(":", "\\:") for part in (*place, password))
-    return ":".join(escaped)
+    return ":".join(part.replace("\\", "\\\\").replace(":", "\\:") for part in (*place, password))
 
 
 def _settings_of(dsn: str) -> dict[str, str]:

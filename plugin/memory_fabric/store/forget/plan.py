@@ -229,7 +229,12 @@ def purge_plan(memory: Memory, found: Found) -> dict[str, Any]:
     """Return the plan of a purge as a value that can be saved as JSON."""
     words = (found.words,) if found.words else ()
     words_only = PurgeTarget(words=words, exact=found.exact, inside=found.inside)
-    texts = [text for r in found.records for text in (r.what, r.why, users_words(r)) if text]
+    texts = [text for r in found.records for text in (r.what, r.why) if text]
+    # Other notes may quote the same words, and keep them and the turn in which they were said.
+    ids, quoting = {r.id for r in found.records}, "json_extract(body, '$.evidence.quotation') = ?"
+    for said in filter(None, map(users_words, found.records)):
+        alone = ids.issuperset(r.id for r in memory.find_records(quoting, (said,), -1))
+        texts += [said] if alone else []
     texts += [text for e in found.entities for text in e.observations]
     texts += [o.text for o in found.observations] + [turn.text for turn in found.turns]
     # Texts with the request's words are not purged whole: only the words are removed from copies.

@@ -50,6 +50,7 @@ TEXTS = {
 _OBSERVATIONS = (
     "SELECT e.name, o.text, o.record FROM observations AS o JOIN entities AS e ON e.id = o.entity"
 )
+_NAMES = (("entities", "name"), ("entities", "type"), ("aliases", "alias"), ("relations", "type"))
 # Fields of an ingest that are kept, because they contain nothing of the ingested text.
 _KEPT_OF_INGEST = ("domain", "source_model", "confidence", "idempotency_key", "created_at")
 
@@ -177,11 +178,18 @@ def is_only_in_indexes(path: str, sought: Sought) -> bool:
 def shared_texts(database: Database, target: PurgeTarget) -> list[str]:
     """Return the purged texts that remain because other memories in this database contain them."""
     shared = []
+    every = frozenset(id_ for (id_,) in database.rows("SELECT id FROM records"))
+    target = replace(target, alive=every - target.ids)
+    of_records = records.find(database.connection, "1", (), limit=-1) if target.texts else ()
+    wholes = ({"record": records.as_object(r)} for r, _ in of_records if r.id in target.alive)
+    left = (scrub_log.without("remember", whole, target) for whole in wholes)
+    kept = [json.dumps(whole, ensure_ascii=False) for whole in left if whole]
     for text in target.texts:
-        sought = Sought((Needle(text),))
-        where = sought.condition(["what", "why"])
-        of_records = database.rows(f"SELECT id, what, why FROM records WHERE {where}")
-        living = [f"{what} {why}" for id_, what, why in of_records if id_ not in target.ids]
+        sought, living = Sought((Needle(text),)), [*kept]
+        for table, column in _NAMES:
+            where = sought.condition([column])
+            named = database.rows(f"SELECT {column} FROM {table} WHERE {where}")
+            living += [name for (name,) in named if not target.is_name(name)]
         where = sought.condition(["o.text"])
         for name, said, record in database.rows(f"{_OBSERVATIONS} WHERE {where}"):
             if not (record in target.ids or name in target.names or (name, said) in target.said):

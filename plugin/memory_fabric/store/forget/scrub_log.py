@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from memory_fabric.models import Payload
+from memory_fabric.models import WHEN, Payload
 from memory_fabric.store.forget.spellings import MARK, Needle, Sought
 from memory_fabric.store.operations import tombstones
 from memory_fabric.text import one_line
@@ -208,7 +208,10 @@ def _relations(items: Any, target: PurgeTarget) -> list[Any]:
 def _record(record: Any, target: PurgeTarget) -> Any:
     if target.is_record(record):
         return _ALL
-    new = {k: v if k in ("what", "why") else marked(v, target.repeated) for k, v in record.items()}
+    new = {k: marked(v, target.repeated) if k in _STATED[2:] else v for k, v in record.items()}
+    if isinstance(evidence := record.get("evidence"), dict):  # a rule without its condition is none
+        sought = target.repeated
+        new["evidence"] = {k: v if k == WHEN else marked(v, sought) for k, v in evidence.items()}
     # Entities are lists [name, type], and relations are lists [from, type, to].
     for name, ends in (("entities", (0,)), ("relations", (0, 2))):
         if isinstance(parts := record.get(name), list):

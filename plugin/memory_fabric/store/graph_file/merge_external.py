@@ -210,8 +210,7 @@ def _agree(
     stored = _by_name(db, [stated]).get(stated.name)
     if stored is None:
         return True
-    is_gone = digest_of(stated.name, stated.type) in ours.removed
-    type_ = stored.type if is_gone else stated.type
+    type_ = stored.type if digest_of(stated.name, stated.type) in ours.removed else stated.type
     stated_texts = [text for text in stored.observations if text in set(stated.observations)]
     if stored.type == type_ and stated_texts == list(stated.observations):
         return type_ == stated.type

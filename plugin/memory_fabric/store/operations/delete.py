@@ -72,7 +72,7 @@ def forget(c: Connection, payload: Payload, by: Provenance) -> Result:
     only = payload.get("only")
     for uuid in dict.fromkeys(payload.get("turns") or ()):
         row = c.execute("SELECT domain FROM episodes WHERE uuid = ?", (uuid,)).fetchone()
-        if only is None or (row and row[0] in only):
+        if only is None or row is None or row[0] in only:
             result["deleted"] += c.execute("DELETE FROM episodes WHERE uuid = ?", (uuid,)).rowcount
             # Without a tombstone, a second reading of the transcript would add the turn again.
             tombstones.put(c, tombstones.of_turn(uuid), 0, by.at)

@@ -130,7 +130,10 @@ def carry_out(memory: Memory, plan: Plan, by: Provenance, progress: Progress | N
     """Apply the plan and flush; return the count of copied records and entities. Raises OSError,
     BadInput if another process changed the links, or (before a link moves keys) StoreUnavailable.
     """
+    from memory_fabric.store.tiers import sync  # imported late: only for a change of links
+
     home, count = memory.settings.home, 0
+    sync.drain(memory)  # what waits belongs to the project that the folder leaves
     new = _memory_of(memory, plan.new.id)
     left = [project.id for project in plan.left] if plan.action == "link" else []
     last_seqs = {id_: _last_operation(_database(home, id_)) for id_ in left}
