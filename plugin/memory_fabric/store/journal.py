@@ -268,7 +268,7 @@ def _apply_file(path: str, key: bytes, apply: Callable[[Operation], object]) -> 
     if not files.is_own_file(path):
         return 0
     done_count, applied, current = 0, 0, b""
-    waiting = iter([*files.lines_in(path, MAX_QUEUE_BYTES, MAX_LINE_BYTES)])  # or keep the file
+    waiting = iter([*files.lines_in(path, MAX_QUEUE_BYTES, MAX_LINE_BYTES)])  # all, or OSError
     refused: list[dict[str, Any]] = []
     try:
         for raw in waiting:
