@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawn import built
-from memory_fabric.models import CONTRADICTS, QUOTATION, Entity, Record
+from memory_fabric.models import Entity, Record
 from memory_fabric.recall.session_block import (
     BY_ASSISTANT,
     DECISIONS_HEADING,
@@ -33,7 +33,7 @@ from memory_fabric.recall.session_block import (
     still_new,
     trust_of,
 )
-from memory_fabric.text import ABOVE, CLOSE_FENCE, OPEN_FENCE
+from memory_fabric.text import CLOSE_FENCE, OPEN_FENCE
 
 SUBJECTS = (
     "billing search checkout inventory login reporting upload webhook export audit mail calendar "
@@ -546,14 +546,3 @@ def test_an_older_statement_is_not_shown_without_the_newer_one_that_contradicts_
     assert "Vercel" in block(of(old, new)).text
     assert block(of(old, new), 500).text == ""
     assert "Vercel" in block(of(old), 500).text
-
-
-def test_a_quotation_is_cut_only_below_a_line_that_shows_it_in_full() -> None:
-    words = "Each deploy goes through the blue environment first, without exceptions"
-    newer = a_rule(9, what="N" * 900, evidence={CONTRADICTS: [a_rule(2).id]})
-    older = a_rule(2, what="Deploys pass blue", evidence={QUOTATION: words})
-    other = a_rule(3, what="Rollbacks use green", evidence={QUOTATION: words})
-
-    text = block(Contents(rules=tuple(ranked([newer, older, other], {}))), 900).text
-
-    assert ABOVE not in text

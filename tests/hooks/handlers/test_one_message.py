@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
-from memory_fabric.recall.session_block import Contents, block
+from memory_fabric.models import CONTRADICTS, QUOTATION, Record
+from memory_fabric.recall.session_block import Contents, block, ranked
 from memory_fabric.store.tiers import memory_md
+from memory_fabric.text import ABOVE
 from simulated_client import SimulatedClient
 
 MESSAGE = (
@@ -129,3 +132,19 @@ def test_a_shortened_session_start_never_refers_to_a_quotation_that_was_cut(
     folded = [text for text in texts if AGAIN in text]
     assert folded and len(folded) < len(texts)
     assert all(MESSAGE in text.split(AGAIN)[0] for text in folded)
+
+
+def test_a_quotation_is_cut_only_below_a_line_that_shows_it_in_full() -> None:
+    words = "Each deploy goes through the blue environment first, without exceptions"
+    texts = {"c": "N" * 900, "a": "Deploys pass blue", "b": "Rollbacks use green"}
+    evidence: dict[str, Any] = {
+        "c": {CONTRADICTS: ["a"]},
+        "a": {QUOTATION: words},
+        "b": {QUOTATION: words},
+    }
+    by: dict[str, Any] = {"trust": "user", "created_at": "2026-01-15T10:00:00.000Z"}
+    rules = [Record("constraint", texts[i], id=i, evidence=evidence[i], **by) for i in texts]
+
+    text = block(Contents(rules=tuple(ranked(rules, {}))), 900).text
+
+    assert ABOVE not in text
