@@ -166,6 +166,9 @@ class BaseMemory:
                     self.fail(f"graph ({db.kind}): {error}")
                     self.unavailable.add(db.kind)
             parts = write.split(kind, whole, living, self.unavailable)
+        # One undo takes back a change that was split, because its parts have a batch in common.
+        batch = {"batch": ids.new_id()} if len(parts) > 1 else {}
+        parts = [(part_store, batch | part) for part_store, part in parts]
         changes = (operation._replace(id=ids.new_id(), payload=p, store=s) for s, p in parts)
         return write.combine(kind, whole, list(map(self._apply, changes)))
 

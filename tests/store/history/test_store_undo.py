@@ -236,3 +236,34 @@ def test_undoing_a_merge_separates_the_entities_and_keeps_later_observations(
     assert observations_of(db, "Redis") == ("is fast", "is old")
     assert observations_of(db, "redis-server") == ("is fast", "listens on 6379")
     assert db.rows("SELECT * FROM aliases") == []
+
+
+def of_both_databases(memory: Memory) -> None:
+    create(memory, entity("Makefile", "calls docker compose"))
+    mine = {"entities": [entity("Makefile", "is indented by tabs")]}
+    memory.write("create_entities", mine, TOOL, store="user")
+
+
+def test_one_undo_brings_back_an_entity_that_was_deleted_from_both_databases(
+    memory: Memory,
+) -> None:
+    of_both_databases(memory)
+    before = graph.read_all(memory.databases())
+    memory.write("delete_entities", {"entityNames": ["Makefile"]}, TOOL)
+    assert graph.read_all(memory.databases()).entities == ()
+
+    chosen = changes.together(memory, undo.last(memory))
+    done = undo.undo(memory, chosen, BY)
+
+    assert [one.because for one in done] == ["", ""]
+    assert graph.read_all(memory.databases()) == before
+
+
+def test_one_undo_brings_back_what_was_forgotten_in_both_databases(memory: Memory) -> None:
+    of_both_databases(memory)
+    before = graph.read_all(memory.databases())
+    plan.forget(memory, plan.find(memory, "Makefile"), BY)
+
+    undo.undo(memory, changes.together(memory, undo.last(memory)), BY)
+
+    assert graph.read_all(memory.databases()) == before

@@ -134,12 +134,9 @@ delete_relations = partial(_deleted, "delete_relations", "relations", "Relations
 
 
 def _queued_note(result: Mapping[str, Any]) -> str:
-    if not result.get("queued"):
-        return ""
-    return (
-        f"Accepted and safe on disk, but not in the graph yet: {result.get('because', '')} "
-        "It is applied as soon as it can be."
-    )
+    accepted = "Accepted and safe on disk, but not in the graph yet:"
+    note = f"{accepted} {result.get('because', '')} It is applied as soon as it can be."
+    return note if result.get("queued") else ""
 
 
 CALLS: Calls = {

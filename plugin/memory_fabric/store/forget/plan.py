@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
-from memory_fabric.ids import checksum, short_id
+from memory_fabric.ids import checksum, new_id, short_id
 from memory_fabric.models import Provenance, Record, users_words
 from memory_fabric.store.database import Database
 from memory_fabric.store.forget.scrub_log import PurgeTarget, is_specific
@@ -167,12 +167,12 @@ def confirmed(memory: Memory, text: str, code: str) -> Found:
 def forget(memory: Memory, found: Found, provenance: Provenance) -> int:
     """Forget the matches; return the count. Raises BadInput, NotFound, StoreUnavailable."""
     confirmed(memory, found.text, found.code)
-    count = 0
-    for database in memory.databases():
-        payload = _payload_for(database, found)
-        if not any(payload.values()):
-            continue
-        result = memory.write("forget", payload, provenance, store=database.kind)
+    count, payloads = 0, [(db, _payload_for(db, found)) for db in memory.databases()]
+    payloads = [(db, payload) for db, payload in payloads if any(payload.values())]
+    # One undo brings back what was forgotten in both databases.
+    batch = {"batch": new_id()} if len(payloads) > 1 else {}
+    for database, payload in payloads:
+        result = memory.write("forget", payload | batch, provenance, store=database.kind)
         if result.get("queued"):
             problem = f"It will be forgotten later: {result.get('because')}"
             remedy = "memory-fabric sync does it when the memory can be written."
