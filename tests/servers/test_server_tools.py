@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +135,26 @@ def test_a_missing_entity_of_a_new_relation_is_created_and_reported(tmp_path: Pa
                 entity("api", kind="unknown"),
                 entity("Redis", kind="technology"),
             ]
+
+    run(story)
+
+
+def test_an_end_of_a_relation_in_the_users_own_memory_keeps_its_type_and_is_not_reported(
+    tmp_path: Path,
+) -> None:
+    mine = {"entities": [entity("Ann Berger", "approves releases", kind="person")]}
+    with closing(Memory.open(settings(tmp_path / "home"))) as memory:
+        memory.write("create_entities", mine, SAID_BY, store="user")
+
+    async def story() -> None:
+        async with connected(tmp_path / "home") as client:
+            await create(client, entity("release"))
+
+            result = await relate(client, relation("release", "approved by", "Ann Berger"))
+
+            made = [relation("release", "approved by", "Ann Berger")]
+            assert result.structured_content == {"relations": made}
+            assert mine["entities"][0] in (await graph(client))["entities"]
 
     run(story)
 

@@ -155,10 +155,9 @@ class BaseMemory:
         from memory_fabric.store.queries import graph
 
         whole = dict(operation.payload)
-        parts = [("user", whole)]
+        parts, living = [("user", whole)], dict[str, set[str]]()
         if self.project:
             names = write.names_in(kind, whole)
-            living: dict[str, set[str]] = {}
             for db in self.databases():
                 try:
                     living[db.kind] = set(graph.existing(db, names))
@@ -170,7 +169,8 @@ class BaseMemory:
         batch = {"batch": ids.new_id()} if len(parts) > 1 else {}
         parts = [(part_store, batch | part) for part_store, part in parts]
         changes = (operation._replace(id=ids.new_id(), payload=p, store=s) for s, p in parts)
-        return write.combine(kind, whole, list(map(self._apply, changes)))
+        known = set[str]().union(*living.values())
+        return write.combine(kind, whole, list(map(self._apply, changes)), known)
 
     def write_now(self, kind: str, payload: Payload, by: Provenance, *, store: str) -> Json:
         """Apply a change and never queue it. Raises NotFound, BadInput, StoreUnavailable."""

@@ -180,8 +180,12 @@ def split(
     return [(store, {**payload, field: part}) for store, part in (parts or {"project": []}).items()]
 
 
-def combine(kind: str, payload: Payload, results: Sequence[Payload]) -> Json:
-    """Combine the results of a change that was split: add counts, order lists as in `payload`."""
+def combine(
+    kind: str, payload: Payload, results: Sequence[Payload], known: Collection[str] = ()
+) -> Json:
+    """Combine the results of a split change: add counts, order lists as in `payload`; omit from the
+    created ends of relations what another database had before (`known`).
+    """
     whole: dict[str, Any] = {}
     for result in results:
         for name, value in result.items():
@@ -193,6 +197,8 @@ def combine(kind: str, payload: Payload, results: Sequence[Payload]) -> Json:
                 whole[name] = {**whole[name], **value}
     if kind.startswith("delete_"):
         return {"deleted": 0} | whole
+    if "created_ends" in whole:
+        whole["created_ends"] = [name for name in whole["created_ends"] if name not in known]
     if len(results) > 1:
         field, fields = KINDS[kind].answers
         # Positions of equal items in reverse order, so that `pop` below returns the first one left.

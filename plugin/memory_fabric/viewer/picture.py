@@ -208,9 +208,10 @@ def _rows(databases: Sequence[Database], near: frozenset[Key]) -> tuple[list[_Ro
             (mine, MAX_ENTITIES),
         ):
             first = by_name.get(name, _Row(name, kind, domain, at, 0, ()))
+            kind = kind if first.type == "unknown" else first.type
             keys = (*first.keys, (db.kind, id_))
             degree, at = degree + first.degree, min(first.created_at, at)
-            by_name[name] = first._replace(created_at=at, degree=degree, keys=keys)
+            by_name[name] = _Row(name, kind, first.domain, at, degree, keys)
     rows = sorted(by_name.values(), key=lambda row: (near.isdisjoint(row.keys), -row.degree))
     rows = rows[:MAX_ENTITIES]
     rows.sort(key=lambda row: (row.created_at, row.keys))

@@ -83,6 +83,8 @@ def test_two_graphs_are_combined_by_the_names_of_entities() -> None:
         (Entity("a", "first", ("x", "y", "z")), Entity("b", "t"), Entity("c", "t")), (AB, CA)
     )
     assert graph.merged([one]) == one
+    end = Graph((Entity("a", "unknown"),), (CA,))
+    assert graph.merged([end, one]).entities[0] == one.entities[0]
     assert graph.merged([]) == Graph()
 
 

@@ -4,6 +4,7 @@ MCP requires, the parameters are an object, and an id is a string or a number.
 
 import json
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from json.encoder import encode_basestring as quoted  # leaves non-ASCII text as it is
 from typing import Any, NamedTuple
 
@@ -99,12 +100,8 @@ class Outcome(NamedTuple):
 
 def within(lines: Sequence[str], how_to_see_more: str, free: int = MAX_ANSWER_CHARS) -> str:
     """Join the lines that fit in `free` characters; `how_to_see_more` ends a note on the others."""
-    used, fitting = 0, []
-    for line in lines:
-        used += len(line) + 1
-        if used > free - NOTE_CHARS:
-            break
-        fitting.append(line)
+    lengths = accumulate(len(line) + 1 for line in lines)
+    fitting = lines[: sum(length <= free - NOTE_CHARS for length in lengths)]
     not_shown = len(lines) - len(fitting)
     note = [f"{not_shown} more left out for length: {how_to_see_more}"] if not_shown else []
     return "\n".join([*fitting, *note])

@@ -185,11 +185,8 @@ def _replaced(memory: Memory, arguments: Mapping[str, Any], record: Record) -> l
     old = resolve.record_by_id(memory, name)[0]
     if (old.scope, old.domain) != (record.scope, record.domain):
         places = (f"scope {r.scope} and domain {r.domain!r}" for r in (old, record))
-        raise BadInput(
-            "instead_of",
-            "{} has {}, the new memory {}.".format(name, *places),
-            remedy="State the same scope and domain.",
-        )
+        message = "{} has {}, the new memory {}.".format(name, *places)
+        raise BadInput("instead_of", message, remedy="State the same scope and domain.")
     return [old]
 
 
@@ -286,25 +283,24 @@ def forget(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) ->
         forgotten = plan.forget(memory, matches, said_by)
         remark = KEPT_OF_TURN if matches.turns else KEPT_COPIES
         return Outcome((f"Forgotten: {forgotten}. {remark}",), changed=True)
-    matches = plan.find(memory, what)
-    found = matches.records
-    lines = [f"- {_type_and_id(r)} of {r.created_at[:10]}: {_short(r.what)}" for r in found]
+    found = plan.find(memory, what)
+    lines = [f"- {_type_and_id(r)} of {r.created_at[:10]}: {_short(r.what)}" for r in found.records]
     lines += [
         f"- entity {_name(e.name)} ({_name(e.type)}) with "
         f"{many(len(e.observations), 'observation')} of its own and {many(e.relations, 'relation')}"
-        for e in matches.entities
+        for e in found.entities
     ]
-    lines += [f"- observation of {_name(o.entity)}: {_short(o.text)}" for o in matches.observations]
+    lines += [f"- observation of {_name(o.entity)}: {_short(o.text)}" for o in found.observations]
     lines += [
         f"- turn {ids.short_id(t.id)} of {t.at[:10]}, said by the {t.role}: {_short(t.text)}"
-        for t in matches.turns
+        for t in found.turns
     ]
     lines += [
         f"- stays, since it is also about others: {_type_and_id(r)}: {_short(r.what)}"
-        for r in matches.kept
+        for r in found.kept
     ]
-    fitting = within(lines, f"In all, {len(matches)} would go and {len(matches.kept)} stay.")
-    confirm = f'Nothing is forgotten yet. To forget this, call again with confirm "{matches.code}".'
+    fitting = within(lines, f"In all, {len(found)} would go and {len(found.kept)} stay.")
+    confirm = f'Nothing is forgotten yet. To forget this, call again with confirm "{found.code}".'
     return Outcome((f"{fitting}\n{confirm}",))
 
 

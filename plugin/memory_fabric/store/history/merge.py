@@ -51,11 +51,10 @@ def plan(memory: Memory, into: str, names: Sequence[str]) -> Plan:
                 raise BadInput("names", problem, remedy="Name another entity.")
             part = _part(database, elsewhere.name)
         if part is None:
-            raise BadInput(
-                "names",
-                f"{name!r} and {target.name!r} are in different memories, the project's and yours.",
-                remedy="Add what you need to the other memory and forget it here.",
-            )
+            where = "in different memories, the project's and yours"
+            problem = f"{name!r} and {target.name!r} are {where}."
+            remedy = "Add what you need to the other memory and forget it here."
+            raise BadInput("names", problem, remedy=remedy)
         parts += [part] if part.name != target.name else []
     if not parts:
         raise BadInput("names", "There is nothing to merge.", remedy="Name another entity.")

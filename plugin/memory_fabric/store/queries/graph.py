@@ -68,12 +68,13 @@ def merged(graphs: Iterable[Graph]) -> Graph:
 
 
 def by_name(parts: Iterable[Iterable[Entity]]) -> dict[str, Entity]:
-    """Combine entities of the same name: keep the first type, and all observations, each once."""
+    """Combine entities of the same name: the first known type, all observations, each once."""
     entities: dict[str, Entity] = {}
     for entity in chain.from_iterable(parts):
         if before := entities.get(entity.name):
             texts = dict.fromkeys((*before.observations, *entity.observations))
-            entity = before._replace(observations=tuple(texts))
+            kind = entity.type if before.type == "unknown" else before.type
+            entity = Entity(entity.name, kind, tuple(texts))
         entities[entity.name] = entity
     return entities
 
