@@ -55,6 +55,21 @@ def test_recall_over_http_finds_what_the_recall_command_finds(
     assert len(answer["results"]) == 2
 
 
+def test_recall_is_refused_with_the_reason_while_it_is_switched_off(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    shell = Shell(tmp_path_factory.mktemp("off"))
+    shell.remember("Backups are kept for a year")
+    with serving(shell) as server:
+        shell.run("off", "--here", "--read")
+        reply = server.get(f"{RECALL}?q=backups")
+        shell.run("on", "--here", "--read")
+
+        assert (reply.status, reply.code) == (503, "unavailable")
+        assert "switched off" in reply.json["error"]["message"]
+        assert "Backups are kept for a year" in texts(server.ask(RECALL, q="backups"))
+
+
 def test_recall_without_a_question_returns_the_newest_memories(server: Serving) -> None:
     assert "Backups are kept for a year" in texts(server.ask(RECALL))
 

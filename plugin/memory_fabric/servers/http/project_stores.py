@@ -31,6 +31,7 @@ from memory_fabric.servers import store_thread
 from memory_fabric.servers.http.responses import Job, answered, of_error
 from memory_fabric.servers.store_thread import StoreThread
 from memory_fabric.store.history import trace
+from memory_fabric.store.home import switches
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.projects import home_projects
 from memory_fabric.store.queries.search import EVERYTHING
@@ -95,6 +96,8 @@ def recalled(
     from memory_fabric.recall.pipeline import Fabric
 
     visible = agent_domains.visible_to_process(memory)
+    if not visible.settings.reads:
+        raise switches.off_error(visible.settings)
     fabric = Fabric(visible, now, measure_for(visible.settings))
     answer = fabric.recall(text, limit=limit, depth=depth, as_of=as_of, filters=filters)
     return answer_as_json(answer)

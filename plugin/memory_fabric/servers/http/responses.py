@@ -69,9 +69,8 @@ def answered(memory: Memory, job: Job) -> Response:
         settings, root = memory.settings, memory.project.root if memory.project else ""
         places = {settings.home, settings.project_dir, settings.user_home, root}
         failures = list(value["failures"])
-        for place in sorted(places, key=len, reverse=True):
-            if place.strip("/"):
-                failures = [failure.replace(place, "…") for failure in failures]
+        for place in sorted((p for p in places if p.strip("/")), key=len, reverse=True):
+            failures = [failure.replace(place, "…") for failure in failures]
         echoes = ("query", "label", "notes", "searched")  # these members quote the query
         repeated = {name: value[name] for name in echoes if name in value}
         value = value | {"failures": failures} | all_without_secrets(repeated, {})

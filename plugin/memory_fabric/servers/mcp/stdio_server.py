@@ -208,11 +208,10 @@ class WorkingFolder:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         stated = settings.project_dir or settings.memory_file_path
-        self._folder = ""
         try:
             self._folder = "" if stated else os.getcwd()
         except OSError:  # the folder has been deleted
-            pass
+            self._folder = ""
         # At the last check: the project registry's stamp, and the path of this folder's graph.
         self._stamp: tuple[int, int, int] | None = None
         self._graph = ""

@@ -94,8 +94,7 @@ def _graph_answer(memory: Memory, arguments: Arguments, view: View, *, pages: fl
     max_chars = int(pages * memory.settings.max_reply_chars)
     page, not_shown = view(_readable(memory), start=start, max_chars=max_chars)
     notes = [f"A part could not be read: {failure}" for failure in memory.failures]
-    if page.following:
-        cursor = page.following
+    if cursor := page.following:
         notes.append(f"Cut to size: {not_shown}. For the rest call again with cursor {cursor}.")
     if page.cut:
         names = ", ".join(text.cut(name, MAX_NAME_CHARS) for name in page.cut)
