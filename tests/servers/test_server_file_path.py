@@ -64,6 +64,21 @@ def test_every_change_is_written_to_the_graph_file_in_the_reference_format(
     assert not (tmp_path / "home" / "user.db").exists()
 
 
+def test_what_is_stored_in_or_forgotten_from_the_graph_file_is_not_said_to_be_elsewhere(
+    tmp_path: Path, path: Path
+) -> None:
+    with serve(tmp_path, path) as server:
+        [told] = server.call("remember", {"text": "Billing uses PostgreSQL."})["content"]
+        server.call("create_entities", entities("a"))
+        [preview] = server.call("forget", {"what": "a"})["content"]
+        code = preview["text"].split('"')[-2]
+        [done] = server.call("forget", {"what": "a", "confirm": code})["content"]
+
+    assert "MEMORY.md" not in told["text"] and "MEMORY_FILE_PATH" in told["text"]
+    # The command does not open this file: it would undo a change of another memory.
+    assert "undo does not reach a graph file" in done["text"]
+
+
 @pytest.mark.behaviour("MEM-17j")
 @pytest.mark.parametrize("ending", ["\n", ""], ids=["ended", "not ended"])
 def test_a_line_that_another_program_appends_to_the_served_file_is_read(

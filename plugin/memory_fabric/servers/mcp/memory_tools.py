@@ -24,9 +24,11 @@ DEFAULT_LIMIT = 10
 REMEMBER_TRUST = "assistant"
 EVERYWHERE = frozenset(("everywhere", "me", "all", "all projects", "every project"))
 STORED = "Tiers: graph now; the local journal and MEMORY.md, where it belongs there, follow."
+STORED_IN_FILE = "Stored; the graph file (MEMORY_FILE_PATH) follows."
 DEFAULT_CHANGES, MAX_INJECTIONS = 20, 5
 KEPT_OF_TURN = "Backups keep copies; a turn cannot be restored."
 KEPT_COPIES = "Journals and backups keep copies; memory-fabric undo restores it."
+IN_FILE = "Journals and backups keep copies; memory-fabric undo does not reach a graph file."
 FORGOTTEN = "Not stored: this was forgotten, and only the user can bring it back."
 KEPT = "Not replaced, since only the user can:"
 HINT = "If this replaces it, call remember again with instead_of {id}."
@@ -40,8 +42,7 @@ def recall(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) ->
     from memory_fabric.semantic.measure import measure_for
 
     limit, depth = arguments.get("limit", DEFAULT_LIMIT), arguments.get("depth", 0)
-    now = ids.timestamp()
-    inside = arguments.get(filtering.OBJECT, {})
+    now, inside = ids.timestamp(), arguments.get(filtering.OBJECT, {})
     aside = {key: arguments[key] for key in filtering.KEYS if key in arguments}
     for twice in [key for key in aside if key in inside]:
         raise BadInput(twice, f"{twice} is stated twice.", remedy=f"Leave {filtering.OBJECT}.")
@@ -197,7 +198,7 @@ def _confirmation(memory: Memory, stored: Record, kept: Sequence[Record], *, rep
     replaced = memory.find_records("superseded_by = ?", (stored.id,))
     against = [old for old in contradicting(memory, stored) if old not in kept]
     choice = next((old for old in against if is_choice_against(stored, old)), None)
-    place = STORED
+    place = STORED_IN_FILE if memory.whole.mirror else STORED
     if not memory.find_records("id = ?", (stored.id,)):
         because = f": {'; '.join(memory.failures)}" if memory.failures else ""
         place = f"Waits in the queue until the graph can be written{because}"
@@ -281,7 +282,7 @@ def forget(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) ->
     if code:
         matches = plan.confirmed(memory, what, code)
         forgotten = plan.forget(memory, matches, said_by)
-        remark = KEPT_OF_TURN if matches.turns else KEPT_COPIES
+        remark = KEPT_OF_TURN if matches.turns else IN_FILE if memory.whole.mirror else KEPT_COPIES
         return Outcome((f"Forgotten: {forgotten}. {remark}",), changed=True)
     found = plan.find(memory, what)
     lines = [f"- {_type_and_id(r)} of {r.created_at[:10]}: {_short(r.what)}" for r in found.records]
@@ -308,7 +309,6 @@ def history(memory: Memory, arguments: Mapping[str, Any], _said_by: Provenance) 
     """Return the origin and changes of an entity or record, and the sessions that were given it."""
     name, limit = arguments["name"], arguments.get("limit", DEFAULT_CHANGES)
     origin = trace.why(memory, name)
-    changes = trace.history(memory, name, limit)
     lines = [
         *(_of_record(origin) if isinstance(origin, trace.RecordTrace) else _of_entity(origin)),
         *([f"It is gone: {_change_line(origin.deletion)}"] if origin.deletion else []),
@@ -319,7 +319,7 @@ def history(memory: Memory, arguments: Mapping[str, Any], _said_by: Provenance) 
         lines.append(f"given to session {session}{agent} by {injection.channel} on {day}")
     if (more := len(origin.injections) - MAX_INJECTIONS) > 0:
         lines.append(f"given {more} more times")
-    lines += [_change_line(change) for change in changes]
+    lines += map(_change_line, trace.history(memory, name, limit))
     return Outcome((within(lines, "Ask the command line (memory-fabric history) for all."),))
 
 
