@@ -385,3 +385,62 @@ def test_a_fact_on_the_same_subject_as_a_changed_rule_is_not_a_contradiction(
         lifting,
     ]
     assert [record.evidence.get("contradicts") for record in in_force] == [None, None]
+
+
+class TestRejectedAlternative:
+    SAID = "We decided on Redis instead of Memcached for the session cache"
+
+    def noted(self, client: SimulatedClient, line: str, session: str = "session-1") -> str:
+        """Let the assistant note, after the user's statement; return the notice and feedback."""
+        notice = client.stop(f"Noted decision: {line}", session)
+        told = client.context("UserPromptSubmit", session, prompt="Go on, please.")
+        return f"{notice}\n{told}"
+
+    @pytest.mark.parametrize("sentence", ["The session cache is Redis", SAID])
+    @pytest.mark.parametrize("instead", ["Memcached", "Memcached for the session cache", "{id}"])
+    def test_a_note_does_not_contradict_the_statement_that_it_quotes(
+        self, client: SimulatedClient, sentence: str, instead: str
+    ) -> None:
+        client.prompt(f"{self.SAID}, because it persists.")
+        instead = instead.format(id=client.id_of("Redis"))
+
+        told = self.noted(client, f'{sentence}. Instead of: {instead}. From: "{self.SAID}"')
+
+        (record,) = client.records("1")
+        assert (record.what, record.trust) == (sentence, "user")
+        assert "contradicts" not in record.evidence
+        assert "contradicts" not in told and "Not replaced" not in told
+
+    def test_a_note_does_not_contradict_a_rule_that_shares_few_of_its_words(
+        self, client: SimulatedClient
+    ) -> None:
+        client.prompt("In this project, always use pnpm instead of npm for installs.")
+        quotation = "always use pnpm instead of npm for installs"
+
+        line = f'Packages are installed with pnpm. Instead of: npm. From: "{quotation}"'
+
+        assert "contradicts" not in self.noted(client, line)
+
+    def test_a_later_note_agrees_with_a_record_that_rejects_the_same_alternative(
+        self, client: SimulatedClient
+    ) -> None:
+        client.prompt(f"{self.SAID}.", "session-0")
+        client.stop("Done.", "session-0")
+        client.prompt("Go on, please.")
+
+        told = self.noted(client, "The session cache is Redis. Instead of: Memcached.")
+
+        assert client.is_open("We decided on Redis") and "contradicts" not in told
+        assert client.record_of("cache is Redis").alternatives == ("Memcached",)
+
+    def test_a_correction_in_the_same_prompt_still_contradicts_the_statement(
+        self, client: SimulatedClient
+    ) -> None:
+        client.prompt(f"{self.SAID}. No wait, the session cache goes into Valkey after all.")
+        quotation = "No wait, the session cache goes into Valkey after all"
+
+        told = self.noted(
+            client, f'The session cache is Valkey. Instead of: Redis. From: "{quotation}"'
+        )
+
+        assert "contradicts" in told or not client.is_open("We decided on Redis")

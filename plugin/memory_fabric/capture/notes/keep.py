@@ -126,35 +126,42 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
     candidate = from_user.candidate
     by = by._replace(trust=from_user.trust if by.trust == "user" else by.trust)
     text, why = without_secrets(without_full_stop(note.text)), without_secrets(note.why)
-    meant_records = replaced.named(memory, note.instead_of, text) if note.instead_of else []
-    everywhere = note.everywhere and by.trust == "user" and says_everywhere(from_user.quoted)
+    named = replaced.named(memory, note.instead_of, text) if note.instead_of else []
+    over, quoted = replaced.alternatives(note.instead_of), from_user.quoted
+    # A record that rejects the same alternative, or states what the note quotes, agrees with it.
+    rejected, stated = {*map(same_form, over)}, replaced.stated_in(memory, quoted, by.session)
+    agreeing = [old for old in named if rejected & {*map(same_form, old.alternatives)}] + stated
+    meant_records = [old for old in named if old not in agreeing]
+    everywhere = note.everywhere and by.trust == "user" and says_everywhere(quoted)
     # A known record in `Instead of:` is replaced; other text there is a rejected alternative.
-    over = () if meant_records else replaced.alternatives(note.instead_of)
+    over = () if meant_records else over
     names, base = KnownNames(memory, text), USER_NOTE if by.trust == "user" else NOTE
     record = statement(text, type=note.kind, why=why, alternatives=over, known=names, base=base)
     outcome = "success" if note.kind == "fix" else "neutral"
     scope = "user" if everywhere else "team"
     record = record._replace(id=ids.new_id(), outcome=outcome, scope=scope, valid_from=from_user.at)
     record = record._replace(evidence=from_user.evidence(note, said))
-    targets = [old for old in meant_records if old.status == "active" and not said.precedes(old)]
-    now = said.at if said.is_past else ids.timestamp()
-    new = record._replace(trust=by.trust, session=by.session, created_at=now)
+    taken = [] if candidate is None else [candidate]
+    if by.trust == "user":
+        stated = replaced.stated_in(memory, from_user.words, by.session)
+        taken += [old for old in stated if replaced.is_restated(old, record)]
+    targets = [old for old in meant_records if old.status == "active" and old not in taken]
+    targets = [old for old in targets if not said.precedes(old)]
+    past = said.at if said.is_past else ""
+    new = record._replace(trust=by.trust, session=by.session, created_at=past or ids.timestamp())
     new = new._replace(domain=by.domain if new.domain == "general" else new.domain)
     # A turn may be read twice: skip a note that was removed again after the first reading.
     key = remembering.key_sum(new)
     if said.at and tombstones.were_forgotten(memory.databases(), key, said.at):
         return None
-    reasons = [(old, replaced.refusal(memory, new, from_user.quoted, old)) for old in targets]
+    reasons = [(old, replaced.refusal(memory, new, quoted, old)) for old in targets]
     closing = [old for old, reason in reasons if not reason]
-    against = [old for old in targets if old not in closing]
-    taken = [] if candidate is None else [candidate]
-    taken += replaced.restated_by(memory, from_user.words, by, record) if by.trust == "user" else []
-    closing = [old for old in closing if old not in taken]
-    accepted = [*meant_records, *taken]
+    against = [old for old, reason in reasons if reason]
+    accepted = [*named, *taken]
     contrary = [old for old in contradicting(memory, record) if old not in accepted]
     # Close contradictory records of the note's own session, because the note corrects them.
     own = [old for old in contrary if old.session == by.session and not said.precedes(old)]
-    refuted = [o for o in own if not replaced.refusal(memory, new, from_user.quoted, o)]
+    refuted = [o for o in own if not replaced.refusal(memory, new, quoted, o)]
     closing += refuted
     against += [old for old in contrary if old not in refuted]
     if by.source == "compaction" and _was_noted(memory, record, from_user.words, by.session):
@@ -164,8 +171,9 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
     since = models.stated_at(new) if by.trust == "user" else ""
     if taken and tombstones.were_forgotten(memory.databases(), key, since):
         return Kept(lost=text)
-    for old in taken:
-        _take_place_of(memory, old, by)
+    for old in taken:  # in the note's batch, so that undo reverts both
+        memory.whole.batch = memory.whole.batch or ids.new_id()
+        replaced.discard(memory, old, by, bury=False)
     # A note that repeats a record shown in its session is an echo, unless it quotes a prompt.
     echo = False
     if by.session and (candidate is not None or not from_user.words):
@@ -173,7 +181,6 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
         known = memory.find_records(same, (records.key_of(record.what),), 1)
         seen = sessions.injected(memory.session_database(), by.session) if known else ()
         echo = any(f"record:{old.id}" in seen for old in known)
-    past = said.at if said.is_past else ""
     ids_closed = [old.id for old in closing]
     stored, is_new = state(memory, record, by, ids_closed, echo=echo, at=past, against=against)
     if stored is None:
@@ -181,22 +188,15 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
     is_said = from_user.words or from_user.agreed or not said.checked
     unsaid = "" if is_said else without_secrets(note.quotation)
     refused = [(replaced.line(old), reason) for old, reason in reasons if reason]
-    unknown = "" if meant_records else replaced.id_in(note.instead_of)
+    unknown = "" if named else replaced.id_in(note.instead_of)
     if unknown and not replaced.with_id(memory, unknown):
         refused.append((unknown, "no such memory"))
     is_read = same_form(from_user.words) == same_form(note.quotation)
     unread = without_secrets("" if is_read else from_user.words or from_user.agreed)
-    compared, quoted = [*meant_records, *contrary], from_user.quoted
-    earlier = replaced.earlier(memory, stored, compared, quoted) if is_new else ()
+    earlier = replaced.earlier(memory, stored, [*named, *contrary], quoted) if is_new else ()
     changed = tuple(closing), tuple(against), tuple(refused)
     only_here = note.everywhere and not everywhere
     return Kept(stored, is_new, *changed, unsaid, "", quoted, unread, only_here, earlier)
-
-
-def _take_place_of(memory: Memory, old: Record, by: Provenance) -> None:
-    """Delete `old`, which a note replaces, in the note's batch, so that undo reverts both."""
-    memory.whole.batch = memory.whole.batch or ids.new_id()
-    replaced.discard(memory, old, by, bury=False)
 
 
 def earned(memory: Memory, note: Note, said: Said) -> Earned:

@@ -204,19 +204,18 @@ def earlier(
     return ()
 
 
-def restated_by(memory: Memory, quotation: str, by: Provenance, note: Record) -> list[Record]:
-    """Return the records from this session's prompts that a note both quotes and restates."""
-    quoted = content_stems(quotation)
-    stated = memory.find_records(f"{_OPEN} AND source = ? AND session = ?", (_PROMPT, by.session))
-    return [
-        record
-        for record in stated
-        if key_of(record.what) != key_of(note.what)
-        and not (record.pinned or record.evidence.get(models.WHEN))
-        and (own := content_stems(record.what))
-        and len(own & quoted) >= MOSTLY * len(own)
-        and _restates(note, own)
-    ]
+def stated_in(memory: Memory, said: str, session: str) -> list[Record]:
+    """Return the records from this session's prompts whose words are in what the user `said`."""
+    quoted = content_stems(said)
+    stated = memory.find_records(f"{_OPEN} AND source = ? AND session = ?", (_PROMPT, session))
+    pairs = [(record, content_stems(record.what)) for record in stated]
+    return [record for record, own in pairs if own and len(own & quoted) >= MOSTLY * len(own)]
+
+
+def is_restated(old: Record, note: Record) -> bool:
+    """Return True if a note says what a prompt's record says, in other words."""
+    stays = old.pinned or old.evidence.get(models.WHEN) or key_of(old.what) == key_of(note.what)
+    return not stays and _restates(note, content_stems(old.what))
 
 
 def noted_before(memory: Memory, sentence: str) -> Record | None:
