@@ -133,3 +133,34 @@ def test_a_rule_only_adds_context_before_a_command_the_user_never_typed(
     told = client.context("PreToolUse", "session-2", **call)
 
     assert f"“{said}”" in told and "facts on record" in told
+
+
+@pytest.mark.parametrize("said_again", [False, True], ids=["by the assistant", "in old words"])
+def test_a_repeated_note_does_not_bind_a_rule_again_that_the_user_has_lifted(
+    client: SimulatedClient, *, said_again: bool
+) -> None:
+    said = "Never run npm run dev yourself, I start the dev server."
+    client.note("rule", "The user starts the dev server", said, when="npm run dev")
+    id_ = client.id_of("dev server")
+    assert "binds nothing any more" in client.types(f"lift {id_}")
+
+    client.fire("UserPromptSubmit", prompt="Go on, please.")
+    line = "Noted rule: The user starts the dev server. When: `npm run dev`."
+    client.stop(f'Done.\n\n{line} From: "{said}"' if said_again else f"Done.\n\n{line}")
+
+    assert WHEN not in client.record_of("dev server").evidence
+    assert decided(client, "npm run dev") == ""
+    client.types(f"deny {id_}")
+    assert decided(client, "npm run dev") == "deny"
+
+
+def test_the_user_binds_a_lifted_rule_again_by_stating_it_with_a_condition(
+    client: SimulatedClient,
+) -> None:
+    rule = remember(client, "Pushes wait for a review", "git push")
+    client.types(f"lift {rule.id[-8:]}")
+    assert decided(client, "git push") == ""
+
+    remember(client, "Pushes wait for a review", "git push")
+
+    assert decided(client, "git push") == "deny"

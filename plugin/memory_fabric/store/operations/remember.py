@@ -311,6 +311,8 @@ def _with_stated(old: Record, new: Record) -> dict[str, Any]:
         return evidence | {models.AGAIN: times}
     keys = models.WHEN, models.ALSO, models.QUOTATION
     stated = {key: new.evidence[key] for key in keys if new.evidence.get(key)}
+    if models.LIFTED in evidence and new.source not in models.TYPED:
+        stated.pop(models.WHEN, None)  # only the user binds a lifted rule again
     if models.WHEN in stated:
         stated[models.UNSAID] = new.evidence.get(models.UNSAID, [])
     if _rank(new) > _rank(old):
