@@ -259,6 +259,22 @@ class TestFeedback:
         client.stop(f"Dropped: {old}")
         assert not client.is_open("cron container")
 
+    @pytest.mark.parametrize("is_shell", [False, True], ids=["chat", "shell"])
+    def test_feedback_does_not_repeat_an_earlier_note_that_was_forgotten_since(
+        self, client: SimulatedClient, *, is_shell: bool
+    ) -> None:
+        said = "The signup mails of the billing service are sent by the cron container"
+        client.note("fact", said, quotation="", session="earlier")
+        client.note("fact", "Signup mails of the billing service wait for the queue", quotation="")
+        old, new = client.id_of("cron container"), client.id_of("wait for")
+
+        if is_shell:
+            assert client.command("forget", "--yes", old).returncode == 0
+        else:
+            assert f"forgot {old}" in client.types(f"forget {old}")
+
+        assert client.feedback() == f"Kept: {new} fact."
+
     def test_feedback_omits_notes_of_the_same_session_and_rules_of_the_user(
         self, client: SimulatedClient
     ) -> None:

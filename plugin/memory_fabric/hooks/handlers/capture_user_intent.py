@@ -105,10 +105,10 @@ def _holds(memory: Memory, part: Sequence[str]) -> bool:
     from memory_fabric.capture.notes import protocol, replaced  # imported late: only for feedback
 
     key, heading, *_ = part
-    id_ = key.rpartition(" ")[2]
-    if heading in (protocol.REPLACED, protocol.DROPPED):
-        return all(record.valid_to for record in replaced.with_id(memory, id_))
-    if heading != protocol.KEPT or replaced.with_id(memory, id_):
+    known = replaced.with_id(memory, id_ := key.rpartition(" ")[2])
+    if heading in (protocol.REPLACED, protocol.DROPPED, protocol.EARLIER):
+        return all(record.valid_to for record in known) != (heading == protocol.EARLIER)
+    if heading != protocol.KEPT or known:
         return True
     from memory_fabric.store.history import changes  # imported late: only if the record is missing
 
