@@ -45,6 +45,22 @@ def test_a_user_statement_without_a_note_is_kept_as_a_candidate_with_its_context
     assert "port 3000" in record.evidence["before"]
 
 
+@pytest.mark.parametrize("is_noted", [True, False])
+def test_a_statement_below_a_long_paste_is_the_users(
+    client: SimulatedClient, *, is_noted: bool
+) -> None:
+    lines = [f"12:00:{n % 60:02} INFO worker {n} has finished job {n * 7}" for n in range(900)]
+    log = "\n".join(lines)
+    note = f'Noted rule: The server is started by the user. From: "{SAID}"'
+    client.fire("UserPromptSubmit", prompt=f"{log}\n\n{SAID}")
+    client.fire("Stop", last_assistant_message=note if is_noted else "All right.")
+
+    (record,) = client.records("1")
+    assert len(log) > 30_000
+    assert (record.status, record.trust) == ("active" if is_noted else "candidate", "user")
+    assert SAID in record.evidence[QUOTATION if is_noted else PROMPT]
+
+
 def test_a_prompt_without_a_statement_leaves_no_candidate(client: SimulatedClient) -> None:
     hear(client, "Please add a test for the empty cart.")
     hear(client, "Should we use PostgreSQL for the analytics DB?")

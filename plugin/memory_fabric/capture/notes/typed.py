@@ -1,11 +1,10 @@
 """The text that the user typed in a prompt; detection of mere approvals and of memory commands."""
 
-from memory_fabric.events import MACHINE_TAGS
+from memory_fabric.events import MACHINE_TAGS, MAX_PROMPT_CHARS
 from memory_fabric.language.word_lists import sections, words
 from memory_fabric.patterns import pattern
 from memory_fabric.text import HIDDEN, runs
 
-MAX_PROMPT_CHARS = 64 << 10
 # Names of tags whose text is left out. `_TAG` is compiled only for prompts with one of these names.
 _MACHINE_NAMES = (
     *MACHINE_TAGS, "pasted_content", "pasted-content", "memory-fabric", "system-reminder", "ide_",

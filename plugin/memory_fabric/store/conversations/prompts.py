@@ -7,7 +7,7 @@ from memory_fabric.models import ERASED
 from memory_fabric.store.database import Database
 from memory_fabric.text import cut
 
-MAX_PROMPT_CHARS, MAX_KEPT = 8000, 400
+MAX_PROMPT_CHARS, MAX_KEPT = 64 << 10, 400
 # Who sent a prompt: unknown until the transcript contains it (STAGED), the user (TYPED), a program
 # (BY_MACHINE), or the user by a click on an option that the assistant offered (CHOSEN).
 STAGED, TYPED, BY_MACHINE, CHOSEN = "staged", "typed", "machine", "chosen"
