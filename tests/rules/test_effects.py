@@ -46,6 +46,9 @@ NO_BANS_OF_PUSHES = (
     [
         *(("git push", text, True) for text in BANS_OF_PUSHES),
         *(("git push", text, False) for text in NO_BANS_OF_PUSHES),
+        ("`npm run`", "Never run migrations by hand", False),
+        ("`npm run`", "Never use npm run here", True),
+        ("./run", "Never start run yourself", True),
         ("src/api/**", "src/api must not be changed", True),
         ("src/api/**", "src/api must not be empty", False),
         ("src/api/**", "Never touch src/api", True),
