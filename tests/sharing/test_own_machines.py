@@ -285,3 +285,28 @@ def test_a_record_from_which_a_purge_erased_some_words_stays_on_both_machines(
 
     assert list(desk.records()) == list(laptop.records()) == ["Use UTC"]
     assert files_with(desk, "Zebraville") == files_with(laptop, "Zebraville") == set()
+
+
+@pytest.mark.parametrize("is_sent", [True, False])
+@pytest.mark.parametrize("change", ["why", "forget"])
+def test_a_record_changed_elsewhere_before_some_of_its_words_were_purged_stays_without_them(
+    desk: Home, laptop: Home, change: str, *, is_sent: bool
+) -> None:
+    said = desk.say("Use UTC", evidence={"also": "the merger with Zebraville"})
+    exchanged(desk, laptop)
+    laptop.memory.flush()
+
+    purge.purge(desk.memory, purge.find(desk.memory, "merger with Zebraville"), USER)
+    outbox.settle(desk.memory, desk.database)
+    if change == "forget":
+        laptop.memory.forget([said.id], USER)
+    else:
+        laptop.reword(laptop.records()["Use UTC"], why="clients are everywhere")
+    if is_sent:
+        laptop.push()
+    exchanged(desk, laptop)
+
+    left = [] if change == "forget" else ["Use UTC"]
+    assert list(desk.records()) == list(laptop.records()) == left
+    assert desk.push() == laptop.push() == 0
+    assert files_with(desk, "Zebraville") == files_with(laptop, "Zebraville") == set()

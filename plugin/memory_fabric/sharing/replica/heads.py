@@ -24,6 +24,8 @@ THEIRS, UNREAD, REFUSED = "theirs", "unread", "refused"
 DEMANDED, ASKED = "demanded", "asked"
 # The `payload` of an operation to send again because the server lost it. Others may have read it.
 AGAIN = "again"
+# The `payload` of a withdrawal queued because this machine repeats a purge of another one.
+REPEATED = "repeated"
 # The name shown for a member whose own name contains no character that is safe to show.
 NAMELESS = "a member"
 ANY_OF = "IN (SELECT value FROM json_each(?))"
@@ -91,11 +93,8 @@ def of_keys(c: sqlite3.Connection, keys: Iterable[str]) -> dict[str, list[Head]]
 def where(c: sqlite3.Connection, condition: str, values: Sequence[object] = ()) -> list[Head]:
     """Return the rows of `team_heads` that match an SQL condition."""
     rows = c.execute(f"SELECT {_COLUMNS} FROM team_heads WHERE {condition}", values)
-    heads = []
-    for head in map(Head._make, rows):
-        base = tuple(json.loads(str(head.base))) if head.base else ()
-        heads.append(head._replace(base=base, seen=bool(head.seen)))
-    return heads
+    pairs = ((head, tuple(json.loads(str(head.base) or "[]"))) for head in map(Head._make, rows))
+    return [head._replace(base=base, seen=bool(head.seen)) for head, base in pairs]
 
 
 def put(c: sqlite3.Connection, heads: Iterable[Head]) -> None:

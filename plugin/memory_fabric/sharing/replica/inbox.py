@@ -20,18 +20,15 @@ SOME = 1000
 
 
 class Merged(NamedTuple):
-    """The result of a merge. Counts of operations: `applied`, `unread` (stored until an update or a
-    key makes them readable), and `refused` as unusable. `conflicts` counts keys on which this
-    user's machines disagree; `asked` counts demands to erase this user's statements. `erased` lists
-    the keys whose statements were erased.
+    """The result of a merge. Counts of operations: `applied`, and `unread` (stored until an update
+    or a key makes them readable). `conflicts` counts keys on which this user's machines disagree;
+    `asked` counts demands to erase this user's statements.
     """
 
     applied: int = 0
     conflicts: int = 0
     asked: int = 0
     unread: int = 0
-    refused: int = 0
-    erased: tuple[str, ...] = ()
 
 
 class _Read(NamedTuple):
@@ -70,9 +67,7 @@ def merge(
         erase(erased)
         outbox.drop_repeated(database, erased, clock)
     tie = space.tie_of(database.connection)
-    if tie is None:
-        return Merged()
-    mine = any(part.own or part.came.author == tie.member for part in parts)
+    mine = any(part.own or (tie and part.came.author == tie.member) for part in parts)
     if mine:
         outbox.settle(memory, database)  # transactions of few rows do not block hooks long
     with database.transaction() as c:
@@ -86,9 +81,7 @@ def merge(
             batch.take(parts[start : start + SOME])
         if position is not None and space.value(c, space.POSITION) == before:
             space.note(c, space.POSITION, json.dumps(position))
-    keys = tuple(dict.fromkeys((*(head.key for head in erased), *batch.erased)))
-    counts = (batch.applied, len(batch.conflicts), batch.asked, batch.unread, batch.refused)
-    return Merged(*counts, erased=keys)
+    return Merged(batch.applied, len(batch.conflicts), batch.asked, batch.unread)
 
 
 def read_again(memory: Memory, database: Database, verified: Verified) -> Merged:
@@ -130,9 +123,8 @@ class _Batch:
     ) -> None:
         self._memory, self._kind, self._c, self._tie, self._owner = memory, kind, c, tie, owner
         self._isolated = memory.settings.domains.isolated
-        self.applied = self.asked = self.unread = self.refused = 0
+        self.applied = self.asked = self.unread = 0
         self.conflicts: set[str] = set()
-        self.erased: dict[str, None] = {}
 
     def take(self, parts: Sequence[_Read]) -> None:
         """Merge operations into `team_heads`; update the records and graph rows that they state."""
@@ -175,8 +167,6 @@ class _Batch:
         stored = heads.where(self._c, "state = ?", (heads.UNREAD,))
         unread = {head.op_id: head for head in (*stored, *self._put.values())}
         unread = {id_: head for id_, head in unread.items() if head.state == heads.UNREAD}
-        if not unread:
-            return
         for operation in (part.came for part in parts if part.came.op_id not in unread):
             for id_ in operation.base:
                 if id_ in unread and unread[id_].author == operation.author:
@@ -242,6 +232,12 @@ class _Batch:
         if head.clock > space.value(self._c, space.CLOCK):
             space.note(self._c, space.CLOCK, head.clock)
         before = heads.current(self._own_at(head.key))
+        purges = self._own_at(wire.key_of(DISMISSAL, head.key))
+        if value and head.origin in {purge.origin for purge in purges if purge.clock < head.clock}:
+            # The machine that purged some words states the rest; a demand queued here erases that.
+            for queued in (h for h in self._own_at(head.key) if h.payload == heads.REPEATED):
+                base = (*queued.base, *head.base, head.op_id)
+                head = queued._replace(value=value, base=base, payload="")
         for sibling in self._at(head.key):
             # This machine may have made an equal statement before it read this operation.
             repeats = sibling.is_own and _is_repeated(sibling, operation, value)
@@ -315,7 +311,6 @@ class _Batch:
                 self._was[sibling.key] = sibling
                 self._keep(sibling._replace(value=""))
                 self._theirs[sibling.key] = None
-                self.erased[sibling.key] = None
         may = operation.author in (self._tie.member, self._owner)
         if may and any(sibling.is_own and sibling.value for sibling in register):
             self._keep(stub._replace(state=heads.ASKED))
@@ -323,7 +318,6 @@ class _Batch:
 
     def _refuse(self, operation: TeamOperation, reason: str) -> None:
         self._keep(heads.of_operation(operation, heads.REFUSED, "", reason))
-        self.refused += 1
 
     def _at(self, key: str) -> list[Head]:
         return list(self._known.get(key, {}).values())

@@ -70,9 +70,8 @@ def settle_within(
             unstated[key] = register
         current = heads.current(head for head in register if head.is_own)
         # Send no unchanged value, because this would resolve a conflict between several heads.
-        if value != (current.value if current else "") or (
-            current is not None and current.state == heads.UNSENT
-        ):
+        is_unsent = current is not None and current.state == heads.UNSENT
+        if is_unsent or value != (current.value if current else ""):
             batch.state(row, key, value, register)
     batch.store()
     c.executemany("DELETE FROM team_due WHERE kind = ? AND key = ?", due)
@@ -133,21 +132,19 @@ def refuse(database: Database, op_id: str, reason: str) -> None:
         c.execute(query, (heads.UNSENT, reason[:500], op_id))
 
 
-def demand_purge(c: sqlite3.Connection, keys: Iterable[str], *, here: bool = True) -> int:
+def demand_purge(c: sqlite3.Connection, keys: Iterable[str], *, here: bool = True) -> None:
     """Queue demands to erase this user's operations under these keys, and all operations that this
     user has replaced. Then queue the withdrawal of the statements: it comes second, because other
     members erase their copies only on a demand. A row that still exists, for example because only
-    some words were purged, is sent again. With `here`, the user's other machines purge the keys,
-    too. Return how many of the keys had operations of this user.
+    some words were purged, is sent again. With `here`, own other machines purge the keys, too.
     """
     tie = space.tie_of(c)
     if tie is None:
-        return 0
-    batch, number = _Batch(c, tie), 0
+        return
+    batch = _Batch(c, tie)
     for key, register in heads.of_keys(c, keys).items():
         mine = [head for head in register if head.is_own]
         if mine:
-            number += 1
             if here and space.value(c, space.PROVED):
                 # Sent first, so that own machines purge the key without asking about the demand.
                 batch.dismiss(key, {"key": 0, "created_at": ids.timestamp(), "purged": True})
@@ -155,17 +152,23 @@ def demand_purge(c: sqlite3.Connection, keys: Iterable[str], *, here: bool = Tru
             batch.state(mine[0].kind, key, "", register)
     batch.demand(REPLACED)
     batch.store()
-    return number
 
 
 def drop_repeated(database: Database, erased: Iterable[heads.Head], clock: str) -> None:
-    """Drop what `demand_purge` queued after `clock` for own statements whose purge the log has."""
+    """Drop what `demand_purge` queued after `clock` for own statements whose purge the log has.
+    Mark as REPEATED the withdrawals of statements that were changed here before that was read.
+    """
     own_heads = [head for head in erased if head.is_own]
-    keys = {head.key for head in own_heads} - {head.key for head in own_heads if not head.seen}
+    changed = {head.key: bool(head.value) for head in own_heads if not head.seen}
+    keys = {head.key for head in own_heads} - changed.keys()
     names = [name for key in keys for name in (key, wire.key_of(wire.DISMISSAL, key))]
-    query = f"DELETE FROM team_heads WHERE state = 'waiting' AND clock > ? AND key {heads.ANY_OF}"
+    queued = f"state = 'waiting' AND clock > ? AND key {heads.ANY_OF}"
+    marked = (
+        f"UPDATE team_heads SET payload = '{heads.REPEATED}' WHERE kind <> 'purge' AND {queued}"
+    )
     with database.transaction() as c:
-        c.execute(query, (clock, json.dumps(names)))
+        c.execute(f"DELETE FROM team_heads WHERE {queued}", (clock, json.dumps(names)))
+        c.execute(marked, (clock, json.dumps([key for key in changed if changed[key]])))
 
 
 def erase_replaced(memory: Memory, database: Database, *, look_again: bool = False) -> None:
@@ -240,9 +243,8 @@ def _due(c: sqlite3.Connection, limit: int) -> list[tuple[str, str]]:
     # There is one query per kind, in the order of the primary key, so that nothing is sorted.
     for kind in (wire.ENTITY, wire.OBSERVATION, wire.RECORD, wire.RELATION):
         room = limit - len(due) if limit >= 0 else -1
-        due += c.execute(
-            "SELECT kind, key FROM team_due WHERE kind = ? ORDER BY key DESC LIMIT ?", (kind, room)
-        )
+        query = "SELECT kind, key FROM team_due WHERE kind = ? ORDER BY key DESC LIMIT ?"
+        due += c.execute(query, (kind, room))
     return due
 
 

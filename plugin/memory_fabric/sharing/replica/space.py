@@ -122,8 +122,7 @@ def tie_of(c: sqlite3.Connection) -> Tie | None:
 
 def position(database: Database) -> wire.Position:
     """Return the position up to which this database has read the log."""
-    stored = value(database.connection, POSITION)
-    return wire.Position(*json.loads(stored)) if stored else wire.Position()
+    return wire.Position(*json.loads(value(database.connection, POSITION) or "[]"))
 
 
 def forget_position(database: Database, epoch: int) -> None:

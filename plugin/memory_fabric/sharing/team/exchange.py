@@ -64,8 +64,7 @@ class Exchange:
         outbox.settle_dismissals(self._database)
         if self._database.row("SELECT 1 FROM team_heads WHERE state = 'unread' LIMIT 1"):
             inbox.read_again(self._memory, self._database, self._verified)
-        is_new = space.position(self._database).tx == 0
-        first = self._pull(progress) if is_new else Outcome()
+        first = Outcome() if space.position(self._database).tx else self._pull(progress)
         return first.plus(self.round(progress))._replace(again=reason)
 
     def round(self, progress: Progress | None = None, *, only_due: bool = False) -> Outcome:
@@ -222,11 +221,11 @@ class Exchange:
         return self._key.verified(operation, self._tie.space) if self._key is not None else None
 
 
-def erase(memory: Memory, kind: str, stated: Sequence[heads.Head]) -> int:
+def erase(memory: Memory, kind: str, stated: Sequence[heads.Head]) -> None:
     """Purge the memories that these heads state: others' statements that were erased in the log,
     and own ones that this user purged on another machine. Journals, backups and session notes are
-    purged, too. Return the number of memories. Tombstones for others' statements are removed, so
-    that the authors can state the same again. Raises the errors of `purge.purge`.
+    purged, too. Tombstones for others' statements are removed, so that the authors can state the
+    same again. Raises the errors of `purge.purge`.
     """
     from memory_fabric.store.forget import purge  # Imported late: rarely needed, and slow.
     from memory_fabric.store.forget.plan import Found, FoundEntity, FoundText
@@ -270,7 +269,6 @@ def erase(memory: Memory, kind: str, stated: Sequence[heads.Head]) -> int:
         mine = {own.tombstone_of(head.key) for head in stated if head.is_own}
         new = [list(row) for row in _rows(memory, kind, tombstones) - before if row[0] not in mine]
         memory.write("tombstones", {"add": [], "remove": new}, others.BY, store=kind)
-    return len(erased)
 
 
 def _rows(

@@ -19,14 +19,12 @@ def scrub(c: sqlite3.Connection, target: scrub_log.PurgeTarget) -> int:
     # Also blank heads of entities that purged records mention and that are already deleted here.
     names = {str(pair[0]) for head in purged for pair in (head.stated or {}).get("entities") or ()}
     there = "SELECT 1 FROM entities WHERE name = ?"
-    gone = [name for name in names if c.execute(there, (name,)).fetchone() is None]
-    keys_gone = {wire.key_of(wire.ENTITY, name) for name in gone}
-    purged += [head for head in stated if head.key in keys_gone and head not in purged]
+    gone = {wire.key_of(wire.ENTITY, n) for n in names if not c.execute(there, (n,)).fetchone()}
+    purged += [head for head in stated if head.key in gone and head not in purged]
     for head in purged:
+        blank = head._replace(value="", payload="")
         if head.state == heads.UNREAD:
-            blank = head._replace(state=heads.REFUSED, payload="It was purged.")
-        else:
-            blank = head._replace(value="", payload="")
+            blank = blank._replace(state=heads.REFUSED, payload="It was purged.")
         heads.put(c, [blank])
     # Also demand the erasure of withdrawn statements: other machines' operation logs may have them.
     known = [*purged, *(head for some in heads.of_keys(c, keys).values() for head in some)]
