@@ -243,9 +243,11 @@ def test_a_purge_removes_the_lines_of_a_key_and_of_what_was_replaced(
     laptop.push([operation("new", key=old.key, base=[old.op_id])])
     desk.state()
 
-    assert desk.purge([secret.key, "o:unknown"]) == 1
+    desk.purge([secret.key, "o:unknown"])
     assert repository.git("rev-list", "--count", BRANCH) == "1"
-    assert desk.purge([secret.key]) == 0
+    tip = repository.branches()
+    desk.purge([secret.key])
+    assert repository.branches() == tip
 
     laptop.state()
     assert laptop.holds(end)
@@ -291,7 +293,7 @@ def test_a_compaction_drops_replaced_lines_of_recent_files_and_copies_none_of_th
     repository.write("ops/desk/2025-01-01.000.jsonl", line + "\n")
     desk.state()
 
-    assert desk.compact() == 1
+    desk.compact()
 
     merged = "ops/desk/until-2025-01-01.000.jsonl"
     shown = {path: repository.git("show", f"{BRANCH}:{path}") for path in repository.files()}

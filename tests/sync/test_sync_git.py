@@ -210,3 +210,21 @@ def test_an_exchange_by_git_does_not_replace_another_exchange(
     assert (desk.home / "team.json").read_text() == before and other.branches() == {}
     desk.tied(repository)  # the same again
     assert (desk.home / "team.json").read_text() == before
+
+
+def test_a_purged_record_does_not_come_back_from_a_machine_that_had_changed_it(
+    desk: Machine, laptop: Machine
+) -> None:
+    id_ = desk.remember(KAFKA, "--type", "decision", "--why", "Zebraville asked for it")
+    desk.now()
+    laptop.now()
+
+    desk.json("forget", id_, "--purge", "--yes")
+    laptop.json("edit", id_, "--text", "All order events use Kafka")
+    laptop.now()
+
+    for machine in (desk, laptop, desk):
+        machine.now()
+        assert machine.decisions() == []
+        files = (path for path in machine.home.rglob("*.db*") if path.is_file())
+        assert not any(b"Zebraville" in path.read_bytes() for path in files)

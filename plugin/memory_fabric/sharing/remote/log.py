@@ -64,8 +64,7 @@ class GitLog:
         self, clone: Clone, space: str, key: Key, origin: str, tell: Callable[[str], object]
     ) -> None:
         self._clone, self._space, self._key, self._tell = clone, space, key, tell
-        self._folder = f"ops/{origin}/"
-        self._origin = origin
+        self._folder, self._origin = f"ops/{origin}/", origin
         self._tip = ""
         # True if the last commit read is still in the clone and can be compared with the newest.
         self._is_compared = False
@@ -146,20 +145,18 @@ class GitLog:
         self._clone.mark(self._tip, PUSHED, TIP)
         return operations, at_end
 
-    def purge(self, keys: Collection[str]) -> int:
+    def purge(self, keys: Collection[str]) -> None:
         """Erase operations under these keys, and own replaced ones; rewrite the branch's history.
-        Other machines erase theirs on demands written here. Return how many had these keys.
+        Other machines erase theirs on demands written here.
         """
-        wanted, now, number = set(keys) - {outbox.REPLACED}, ids.timestamp(), 0
+        wanted, now = set(keys) - {outbox.REPLACED}, ids.timestamp()
 
         def changed(lines: Lines) -> dict[str, bytes]:
-            nonlocal number
             said: dict[str, list[str]] = {}
             for operation in (o for operations in lines.ids.values() for o in operations.values()):
                 if operation.key in wanted and operation.value is not None:
                     said.setdefault(operation.key, []).append(operation.op_id)
             erased = {id_ for op_ids in said.values() for id_ in op_ids} - lines.erased
-            number = len(erased)
             files = self._without(lines, lines.erased | lines.replaced | erased)
             demands = [
                 TeamOperation(ids.new_id(), self._origin, PURGE, key, None, tuple(op_ids), "", now)
@@ -169,29 +166,23 @@ class GitLog:
             return self._appended(list(map(self._line, demands)), files)
 
         self._rewrite(changed)
-        return number
 
-    def compact(self) -> int:
-        """Merge own old daily files; drop replaced and erased operations, and return how many."""
+    def compact(self) -> None:
+        """Merge own old daily files; drop replaced and erased operations."""
         before = time.strftime("%Y-%m-%d", time.gmtime(time.time() - OLD_AFTER_S))
         own = [path for path in self._clone.files(self._tip) if path.startswith(self._folder)]
         old = [path for path in own if _day(path) < before]
         if sum(UNTIL not in path for path in old) < OLD_FILES:
-            return 0
-        dropped = 0
+            return
 
         def changed(lines: Lines) -> dict[str, bytes]:
-            nonlocal dropped
             kept = self._without(lines, lines.erased | lines.replaced, all_of=old)
-            were = sum(len(lines.ids[path]) for path in kept)
-            dropped = were - sum(content.count(b"\n") for content in kept.values())
             merged = b"".join(content for path, content in kept.items() if path in old)
             stem = f"{self._folder}{UNTIL}{max(map(_day, old))}"
             files = kept | dict.fromkeys(old, b"")
             return _added_to(files, stem, merged.splitlines(keepends=True))
 
         self._rewrite(changed)
-        return dropped
 
     def _lost(self, before: str, after: str, folder: str = "") -> bool:
         """Return True if commit `after` lost a line of `before` that was not replaced or erased."""
@@ -215,19 +206,22 @@ class GitLog:
 
     def _added(self, before: str, after: str) -> Iterator[TeamOperation]:
         """Yield operations of lines that only `after` has; count invalid lines in `_refused`."""
-        for _, old, new in self._changes(before, after):
-            known = set(old)
-            for line in new:
-                if line in known or not line.strip():
-                    continue
-                operation = self._read(line)
-                if operation is None:
-                    self._refused += 1
-                elif operation.kind == PURGE:
-                    self._is_purged = True
-                    yield operation._replace(base=())
-                else:
-                    yield operation
+
+        def read() -> Iterator[TeamOperation | None]:
+            for _, old, new in self._changes(before, after):
+                known = set(old)
+                yield from (self._read(line) for line in new if line not in known and line.strip())
+
+        # Another machine removes what was erased from its file only when it reads the demand.
+        erased = {id_ for o in read() if o is not None and o.kind == PURGE for id_ in o.base}
+        for operation in read():
+            if operation is None:
+                self._refused += 1
+            elif operation.kind == PURGE:
+                self._is_purged = True
+                yield operation._replace(base=())
+            elif operation.op_id not in erased:
+                yield operation
 
     def _lines(self, commit: str) -> Lines:
         read = self._ids(self._clone.files(commit), commit)
@@ -304,8 +298,7 @@ class GitLog:
         except NotAllowed:
             self._write(lambda: changed(self._lines(self._tip)))
 
-    def _line(self, operation: TeamOperation) -> bytes:
-        o = operation
+    def _line(self, o: TeamOperation) -> bytes:
         whole = [o.op_id, o.origin, o.kind, o.made_at, wire.encode(o)]
         return self._key.hide(json.dumps(whole), self._space).encode() + b"\n"
 

@@ -229,8 +229,8 @@ class Log(Protocol):
     def pull(self, position: Position, limit: int) -> tuple[list[TeamOperation], Position]:
         """Return operations after a position, and the next position, unchanged at the log's end."""
 
-    def purge(self, keys: Collection[str]) -> int:
-        """Erase operations under these keys and log the erasure; return how many were erased."""
+    def purge(self, keys: Collection[str]) -> object:
+        """Erase operations under these keys, and log the erasure."""
 
-    def compact(self) -> int:
-        """Erase operations that were replaced long ago; return their number."""
+    def compact(self) -> object:
+        """Erase operations that were replaced long ago."""
