@@ -228,3 +228,18 @@ def test_a_purged_record_does_not_come_back_from_a_machine_that_had_changed_it(
         assert machine.decisions() == []
         files = (path for path in machine.home.rglob("*.db*") if path.is_file())
         assert not any(b"Zebraville" in path.read_bytes() for path in files)
+
+
+def test_a_memory_forgotten_while_a_machine_exchanged_nothing_stays_forgotten(
+    desk: Machine, laptop: Machine, repository: Repository
+) -> None:
+    id_, _ = desk.say(KAFKA, "The shop has one database")
+    desk.now()
+    laptop.now()
+
+    desk.run("sync", "git", "leave")
+    desk.json("forget", id_, "--yes")
+    desk.tied(repository)
+    laptop.now()
+
+    assert desk.decisions() == laptop.decisions() == ["The shop has one database"]

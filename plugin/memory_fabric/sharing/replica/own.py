@@ -155,7 +155,13 @@ def show(c: sqlite3.Connection, before: heads.Head | None, now: heads.Head | Non
     head = now or before
     if value == was or head is None:
         return
-    if value is not None:
+    # A record may have been forgotten after it was stated, while this machine exchanged nothing.
+    later = "SELECT 1 FROM tombstones WHERE id = ? AND created_at > ? AND NOT EXISTS ("
+    later += "SELECT 1 FROM team_heads WHERE key = ?)"
+    known = (tombstone_of(head.key), head.made_at, wire.key_of(wire.DISMISSAL, head.key))
+    if head.kind == wire.RECORD and before is None and c.execute(later, known).fetchone():
+        c.execute("INSERT OR IGNORE INTO team_due VALUES (?, ?)", (head.kind, known[0]))
+    elif value is not None:
         _SAYING[head.kind](_Stated(c, value))
     elif was is not None:
         _Stated(c, was | {"is_kept": wire.KEPT in head.base}).withdraw(head.kind)
@@ -195,8 +201,7 @@ class _Stated:
         stored = records.find(self.c, "id = ?", (id_,))
         # Only the machine on which a record was stated knows its session and agent.
         record = records.from_object({**self.value, **self._own})
-        if stored:
-            stored_record = stored[0][0]
+        for stored_record, _ in stored:
             # Keep a quotation that is stored here, because the received value may lack it.
             kept = stored_record.evidence.items()
             local_evidence = {k: v for k, v in kept if k not in EVIDENCE or k == QUOTATION}
@@ -211,9 +216,8 @@ class _Stated:
         link = "SELECT superseded_by, valid_to FROM records WHERE id = ?"
         row = self.c.execute(link, (id_,)).fetchone()
         if row is not None and tuple(row) != (record.superseded_by, record.valid_to):
-            was = {"by": row[0], "at": row[1]}
-            now = {"id": id_, "by": record.superseded_by, "at": record.valid_to, "was": was}
-            self._apply("supersede", {"links": [now]})
+            now = {"id": id_, "by": record.superseded_by, "at": record.valid_to}
+            self._apply("supersede", {"links": [now | {"was": {"by": row[0], "at": row[1]}}]})
 
     def dismiss(self) -> None:
         """Forget others' statements under the key in `value`, and refuse equal ones in future."""
