@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -407,3 +408,18 @@ def test_invalid_options_are_explained(team: Team, arguments: list[str], told: s
     assert done.status in (1, 2, 3)
     assert told in done.err
     assert "Traceback" not in done.err
+
+
+def test_undo_of_a_deletion_and_again_takes_back_first_the_deletion_and_then_its_entity(
+    server: Served,
+) -> None:
+    for name in ("Ledger", "Cart"):
+        new = {"name": name, "entityType": "service", "observations": []}
+        server.text("create_entities", entities=[new])
+    server.text("delete_entities", entityNames=["Cart"])
+
+    left = []
+    while server.post("v1/memory/undo", {}).body != {"undone": 0}:
+        left.append([e["name"] for e in json.loads(server.text("read_graph"))["entities"]])
+
+    assert left == [["Ledger", "Cart"], ["Ledger"], []]

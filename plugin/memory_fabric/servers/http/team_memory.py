@@ -28,6 +28,14 @@ from memory_fabric.text import name_key, same_form
 Result = dict[str, Any]
 # `origin` of this server's operations, and of its undos. In other operations, it is a machine's id.
 ORIGIN, UNDOING = "serve-team", "serve-undo"
+# SQL that selects the caller's operations made here that hold: all later ones on the same key were
+# undone, each by one undo. A purge removes the value.
+_STANDING = (
+    "FROM memory_fabric.operations o WHERE o.space = %s AND o.author = memory_fabric.caller() "
+    "AND o.origin = %s AND o.payload ? 'value' AND 0 = (SELECT coalesce(sum("
+    "CASE l.origin WHEN %s THEN -1 ELSE 1 END), 0) FROM memory_fabric.operations l "
+    "WHERE l.space = o.space AND l.key = o.key AND l.author = o.author AND l.seq > o.seq)"
+)
 
 
 class TeamMemory(Memory):
@@ -52,10 +60,9 @@ class TeamMemory(Memory):
         return TeamMemory(self.settings, reader)
 
     def follow_switches(self) -> None:
-        """Do nothing: memory cannot be switched off on a shared server."""
+        """Do nothing: a server reads its settings when it starts, and cannot be switched off."""
 
-    def follow_settings(self) -> None:
-        """Do nothing: the server uses the settings that it read when it started."""
+    follow_settings = follow_switches
 
     def database(self, kind: str, *, create: bool) -> Database | None:
         """Return None: there is no local database. Raises StoreUnavailable if `create` is set."""
@@ -140,12 +147,10 @@ def undo_last(memory: TeamMemory) -> int:
     """Undo the member's last change made through a server; return the number of its statements."""
     _one_at_a_time(memory)
     last = memory.reader.query(
-        "SELECT key, kind, base FROM memory_fabric.operations WHERE space = %s "
-        "AND author = memory_fabric.caller() AND NOT superseded AND origin = %s AND stored_at = ("
+        f"SELECT o.key, o.kind, o.base {_STANDING} AND o.stored_at = ("
         # All statements of a change have the same `stored_at`: the time of their transaction.
-        "SELECT max(stored_at) FROM memory_fabric.operations WHERE space = %s "
-        "AND author = memory_fabric.caller() AND NOT superseded AND origin = %s)",
-        (memory.space, ORIGIN, memory.space, ORIGIN),
+        f"SELECT o.stored_at {_STANDING} ORDER BY o.stored_at DESC LIMIT 1)",
+        (memory.space, ORIGIN, UNDOING) * 2,
     )
     replaced = memory.reader.query(
         "SELECT key, payload -> 'value' FROM memory_fabric.operations "
@@ -168,9 +173,8 @@ def _create_entities(memory: TeamMemory, operation: Operation) -> Result:
         if name in existing or name in new:
             texts = _new_texts(memory, name, texts)
             if name in new:
-                new[name]["observations"] = list(
-                    dict.fromkeys([*new[name]["observations"], *texts])
-                )
+                known = new[name]["observations"]
+                known += [text for text in texts if text not in known]
             else:
                 merged.setdefault(name, []).extend(texts)
         else:
