@@ -444,3 +444,16 @@ def test_a_name_with_more_than_one_blank_hides_no_entity_of_its_page(memory_of: 
     assert names(shown) == ["order service", "db"]
     assert shown["relations"] == [edge("order service", "uses", "db")]
     assert names(structure(memory, "open_nodes", names=["order\t service"])) == ["order service"]
+
+
+@pytest.mark.parametrize("query", ["Order", "Order  Service", "slow"])
+def test_an_entity_with_two_blanks_in_its_name_is_found_and_opened_as_it_is_shown(
+    query: str, memory_of: MemoryOf
+) -> None:
+    memory = memory_of(ANN)
+    write(memory, "create_entities", entities=[new("Order  Service", "It is slow")])
+
+    found = structure(memory, "search_nodes", query=query)
+
+    assert names(found) == ["Order Service"]
+    assert structure(memory, "open_nodes", names=names(found)) == found

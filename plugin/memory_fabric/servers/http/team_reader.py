@@ -62,7 +62,7 @@ class TeamReader(reader.Reader):
         return self._candidates(matches[wire.OBSERVATION])
 
     def observations_of(self, keys: Sequence[str], limit: int, filters: Filters) -> list[Candidate]:
-        names = list(dict.fromkeys(name for _, name, _ in self._meant(keys)))
+        names = list(dict.fromkeys(name for _, name, _ in self.meant(keys)))
         return self._candidates(self.newest(wire.OBSERVATION, limit, filters, names))
 
     def records(
@@ -112,7 +112,7 @@ class TeamReader(reader.Reader):
     def entities_by_key(self, keys: Iterable[str]) -> dict[str, Entity]:
         """Map name keys to entities, leaving out unknown ones; the type is always "unknown"."""
         entities: dict[str, Entity] = {}
-        for key, name, _ in self._meant(keys):
+        for key, name, _ in self.meant(keys):
             entities.setdefault(key, Entity(name, "unknown"))
         return entities
 
@@ -151,7 +151,7 @@ class TeamReader(reader.Reader):
         return self._stated[relation]
 
     def aliases(self, terms: Sequence[str]) -> Mapping[str, str]:
-        matches = self._meant(terms)
+        matches = self.meant(terms)
         names = {term for term, _, is_alias in matches if not is_alias}
         return {term: name for term, name, is_alias in matches if is_alias and term not in names}
 
@@ -199,7 +199,7 @@ class TeamReader(reader.Reader):
             for kind in (wire.ENTITY, wire.OBSERVATION)
             for row in self._matching((kind,), groups, limit, EVERYTHING)[kind]
         ]
-        exact = [name for _, name, _ in self._meant([name_key(text)])]
+        exact = [name for _, name, _ in self.meant([name_key(text)])]
         statements = filter(None, map(team_rows.said_in, matches))
         return list(dict.fromkeys([*exact, *(said.name for said in statements)]))[:limit]
 
@@ -243,7 +243,7 @@ class TeamReader(reader.Reader):
         except psycopg.Error as error:
             raise self.failure(error) from error
 
-    def _meant(self, keys: Iterable[str]) -> list[tuple[str, str, bool]]:
+    def meant(self, keys: Iterable[str]) -> list[tuple[str, str, bool]]:
         """For each key that is a name or alias, return (key, entity's name, True for an alias)."""
         wanted = list(dict.fromkeys(keys))
         rows = self.call("names_of", wanted, columns="asked, name, is_alias") if wanted else []

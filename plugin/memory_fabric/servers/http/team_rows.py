@@ -126,18 +126,22 @@ def _candidate(row: Row, said: Said, id_: str, text: str, metadata: dict[str, An
     return candidate._replace(bm25=row.score, metadata=metadata)
 
 
+def shown_name(name: object) -> str:
+    return claims_read.plain_text(name, MAX_NAME_CHARS)
+
+
 def said_in(row: Row) -> Said | None:
     """Return the entity or observation in a row; None if the row does not name an entity."""
     value = row.value
     field = "name" if row.kind == wire.ENTITY else "entity"
-    name = claims_read.plain_text(value.get(field), MAX_NAME_CHARS)
+    name = shown_name(value.get(field))
     if not name:
         return None
     aliases = value.get("aliases")
     return Said(
         name,
         claims_read.plain_text(value.get("text"), claims_read.MAX_WHAT_CHARS),
-        claims_read.plain_text(value.get("type"), MAX_NAME_CHARS),
+        shown_name(value.get("type")),
         tuple(a for a in aliases if isinstance(a, str)) if isinstance(aliases, list) else (),
         claims_read.name_in(value.get("domain")) or "general",
         claims_read.moment(value.get("created_at")),
@@ -146,10 +150,7 @@ def said_in(row: Row) -> Said | None:
 
 def relation_in(row: Row) -> Relation | None:
     """Return the relation in a row; None if an end or the type is missing."""
-    ends = [
-        claims_read.plain_text(row.value.get(name), MAX_NAME_CHARS)
-        for name in ("from", "relationType", "to")
-    ]
+    ends = [shown_name(row.value.get(name)) for name in ("from", "relationType", "to")]
     return Relation(*ends) if all(ends) else None
 
 

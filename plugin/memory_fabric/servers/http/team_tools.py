@@ -20,11 +20,10 @@ from memory_fabric.servers.http.team_memory import TeamMemory
 from memory_fabric.servers.mcp import graph_view, memory_tools, sdk_server
 from memory_fabric.servers.mcp import tools as local_tools
 from memory_fabric.servers.mcp.jsonrpc import Outcome, as_json, within
-from memory_fabric.sharing.git import claims_read
 from memory_fabric.sharing.replica import wire
 from memory_fabric.store.history.resolve import id_part, looks_like_id
 from memory_fabric.store.operations.rows import UNKNOWN_TYPE
-from memory_fabric.text import cut, neutralised, one_line
+from memory_fabric.text import cut, name_key, neutralised, one_line
 
 Arguments = Mapping[str, Any]
 Context = ServerRequestContext[Any]
@@ -139,10 +138,12 @@ def _answer(
 def _graph(memory: TeamMemory, names: Sequence[str], *, outgoing: bool = False) -> models.Graph:
     """Return these entities in this order, with their relations (outgoing ones if `outgoing`)."""
     types: dict[str, str] = {}
-    plain_names = (claims_read.plain_text(name, team_rows.MAX_NAME_CHARS) for name in names)
-    texts: dict[str, dict[str, None]] = {name: {} for name in plain_names}
+    texts: dict[str, dict[str, None]] = {team_rows.shown_name(name): {} for name in names}
+    # A name in the log may differ from the shown one, for example by two blanks in a row.
+    stated = (name for _, name, _ in memory.reader.meant(map(name_key, texts)))
+    alike = (name for name in stated if team_rows.shown_name(name) in texts)
     relations: dict[models.Relation, None] = {}
-    for row in memory.reader.about(names, MAX_ABOUT):
+    for row in memory.reader.about([*names, *alike], MAX_ABOUT):
         if row.kind == wire.RELATION:
             relation = team_rows.relation_in(row)
             if relation is not None and (not outgoing or relation.source in texts):
