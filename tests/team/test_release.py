@@ -157,3 +157,21 @@ def shown_to(home: Home, id_: str) -> str:
         return str((memory.find_records("id = ?", (id_,)), rows))
     finally:
         memory.close()
+
+
+def test_words_of_a_colleague_and_of_a_rule_for_all_are_not_said_to_be_taken_back(
+    tmp_path: Path, dsn: dict[str, str], bob: Home, server: ServerText
+) -> None:
+    boss = Home(tmp_path, "boss", "olga")
+    boss.join(dsn["olga"])
+    id_ = noted(boss)
+    boss.json("team", "release", id_)
+    boss.json("team", "rule", id_)
+    bob.sync()
+
+    theirs, rule = (home.run("team", "release", "--undo", id_) for home in (bob, boss))
+    every = boss.run("team", "release", "--undo")
+
+    assert theirs.status == 2 and f"{id_} is a memory of olga" in theirs.err
+    assert rule.status == 2 and f"team rule {id_} --undo" in rule.err
+    assert SAID in server and f"“{SAID}”" not in every.out

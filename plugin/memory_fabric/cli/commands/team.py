@@ -328,12 +328,19 @@ def release(
         names = [id_] if id_ else [r.id for r in memory.find_records(_RELEASED, (OTHERS,), -1)]
         stored = (lambda *of: edit.Stored(*record_by_id(*of))) if undo else edit.editable
         chosen = [stored(memory, name) for name in names]
+        if id_ and chosen[0].record.source == OTHERS:
+            text = f"{id_} is a memory of {chosen[0].record.author or 'someone else'}."
+            raise BadInput("ID", text, remedy="Only its author can take words of it back.")
+        if id_ and undo and chosen[0].record.evidence.get(FOR_TEAM):
+            text = f"{id_} is a rule for all, and your words travel with it."
+            raise BadInput("ID", text, remedy=f"memory-fabric team rule {id_} --undo ends both.")
         if not (undo or users_words(chosen[0].record)):
             raise BadInput("ID", f"{id_} has no words of yours beside its text.", remedy="")
         mine = [tie for tie in ties.joined_by(memory) if tie.kind == "project"]
         results = _marked(memory, mine, chosen, RELEASED, undo=undo, quiet=as_json, every=not id_)
         lines = shared_journal.take_back_words(memory) if undo else 0
-    texts = [_cut(users_words(stored.record)) for stored in chosen]
+    told = [s.record for s in chosen if not (undo and s.record.evidence.get(FOR_TEAM))]
+    texts = [_cut(users_words(record)) for record in told]
     return answer(
         as_json,
         {"ids": [stored.record.id for stored in chosen], "released": not undo, "lines": lines},
