@@ -193,7 +193,8 @@ class GitRounds(Rounds):
             for tie in machine.ties:
                 log = log_of(machine.memory, tie, machine.key)
                 log.state()
-                self.counts["lines dropped"] += log.compact()
+                log.compact()
+                self.counts["compactions"] += 1
 
     def _clone_lost(self, machine: Machine) -> None:
         """Delete the local copy of the repository."""

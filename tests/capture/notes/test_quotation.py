@@ -9,13 +9,13 @@ import pytest
 
 from memory_fabric.capture.notes.quotation import Found, agreement, around, find, says_everywhere
 from memory_fabric.capture.notes.typed import (
-    MAX_PROMPT_CHARS,
     command_in,
     is_assent,
     spoken_to_memory,
     tokens_of,
     typed_words,
 )
+from memory_fabric.events import MAX_PROMPT_CHARS
 from memory_fabric.store.conversations.prompts import CHOSEN, TYPED, Prompt
 
 FILLER = "The list of orders has been slow since the page was rebuilt for the shop. "

@@ -414,8 +414,10 @@ def test_undo_of_a_deletion_and_again_takes_back_first_the_deletion_and_then_its
     server: Served,
 ) -> None:
     for name in ("Ledger", "Cart"):
-        new = {"name": name, "entityType": "service", "observations": []}
-        server.text("create_entities", entities=[new])
+        server.text(
+            "create_entities",
+            entities=[{"name": name, "entityType": "service", "observations": []}],
+        )
     server.text("delete_entities", entityNames=["Cart"])
 
     left = []
