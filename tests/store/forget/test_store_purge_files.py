@@ -11,10 +11,11 @@ from typing import Any
 from memory_fabric.ids import new_id
 from memory_fabric.models import Operation
 from memory_fabric.store import files, journal, write
-from memory_fabric.store.forget import purge_files
+from memory_fabric.store.forget import purge, purge_files
 from memory_fabric.store.forget.scrub_log import PurgeTarget, line_without
 from memory_fabric.store.forget.spellings import Needle, Sought
 from memory_fabric.store.home import signing
+from memory_fabric.store.queues import late_events
 from memory_fabric.store.tiers import memory_md
 from store.support import TOOL, World, entity
 
@@ -159,3 +160,21 @@ def test_a_purge_removes_the_purged_entity_from_a_queued_change(tmp_path: Path) 
 
     [left] = json.loads(path.read_text("utf-8"))["payload"]["entities"]
     assert left["name"] == "gate"
+
+
+def test_an_event_that_was_set_aside_is_erased_like_one_that_waits(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    folder = world.home / late_events.FOLDER
+    folder.mkdir(parents=True)
+    (folder / f"1-a.jsonl{late_events.REFUSED}").write_text('{"event": "a secret plan"}\n')
+
+    memory = world.memory()
+    memory.write("create_entities", {"entities": [entity("gate", "is green")]}, TOOL)
+
+    found = purge.find(memory, "secret plan")
+    counts, _ = purge.preview(memory, found)
+    purge.purge(memory, found, TOOL)
+    memory.close()
+
+    assert counts["logs"] == 1
+    assert [path.read_text() for path in folder.iterdir() if path.suffix != ".lock"] == [""]

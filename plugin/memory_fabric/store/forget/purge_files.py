@@ -167,9 +167,9 @@ def is_of_memories(path: str) -> bool:
 
 
 def is_log(path: str) -> bool:
-    """Return True for logs and `.jsonl` files (e.g. notices), except journals and queues."""
+    """Return True for logs and `.jsonl` files (notices, late events), but not journals, queues."""
     name = os.path.basename(path)
-    return not journal.is_ours(name) and name.endswith((".jsonl", ".log", ".log.1"))
+    return not journal.is_ours(name) and name.endswith((".jsonl", ".refused", ".log", ".log.1"))
 
 
 def _text_of(path: str) -> str:
