@@ -3,7 +3,7 @@ has one JSON object per line, by default in Claude Code's format.
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, BinaryIO, NamedTuple
 
 from memory_fabric import deadline
@@ -75,9 +75,15 @@ class Turn(NamedTuple):
     origin: str = TYPED  # who wrote a user's turn: TYPED, CHOSEN or BY_MACHINE
     answers: tuple[str, ...] = ()  # the user's typed replies to the assistant's questions
 
+    def is_in(self, periods: Iterable[tuple[str, str]]) -> bool:
+        """Return True if the entry was written in one of these periods (from, until; ISO 8601)."""
+        return any(since <= self.created_at < until for since, until in periods)
+
 
 # A function that converts an entry, with the offset of its line, to a turn or None.
 Parse = Callable[[Mapping[str, Any], int], Turn | None]
+# A function that returns a turn as it may be kept, or None if it may not.
+Keep = Callable[[Turn], Turn | None]
 
 
 class Reading(NamedTuple):
@@ -232,14 +238,17 @@ def _length_to_line_end(file: BinaryIO) -> int:
     return 0
 
 
-def last_said(path: str, most: int, max_bytes: int = MAX_BYTES) -> list[tuple[str, str]]:
+def last_said(
+    path: str, most: int, max_bytes: int = MAX_BYTES, keep: Keep = lambda turn: turn
+) -> list[tuple[str, str]]:
     """Return (uuid, text) of the assistant's last `most` messages that have text, oldest first, but
     no messages of subagents. Only the last `max_bytes` are read. [] if the file is unreadable.
     """
     messages: list[tuple[str, str, str]] = []
     try:
         for entry in _entries_from_end(path, max_bytes, b'"assistant"'):
-            turn = turn_of(entry)
+            said = turn_of(entry)
+            turn = keep(said) if said else None
             if turn is None or not turn.text.strip():
                 continue
             message = text_in(entry.get("message"), "id") or turn.uuid

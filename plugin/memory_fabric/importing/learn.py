@@ -199,7 +199,7 @@ def _propose(memory: Memory) -> None:
     """
     database = memory.session_database()
     rows = prompts.newest_of_all(database, MAX_PROMPTS)
-    off = switches.notes_off_times(*memory.switched_by)
+    off = switches.off_times(switches.NOTES, *memory.switched_by)
     found: list[tuple[int, Heard, tuple[Any, ...]]] = []
     sentences: list[str] = []
     for id_, session, text, at, domain in rows:

@@ -14,6 +14,7 @@ import pytest
 from memory_fabric.clients import transcript
 from memory_fabric.forwarding import sender
 from memory_fabric.hooks.handlers.session_forward import BETWEEN
+from memory_fabric.ids import timestamp
 from memory_fabric.store import files
 from memory_fabric.store.forget import purge
 from memory_fabric.store.queues import spool
@@ -115,6 +116,18 @@ class TestWhatIsSent:
         stop(named, "Done.")
 
         assert [body["domain"] for body in bodies(named)] == ["session"]
+
+    def test_messages_of_a_time_with_capture_off_are_not_sent_later(
+        self, named: SimulatedClient
+    ) -> None:
+        named.say("assistant", "Before.", timestamp=timestamp())
+        named.command("off", "--write")
+        named.say("assistant", "Between us.", timestamp=timestamp())
+        named.command("on", "--write")
+
+        stop(named, "After.")
+
+        assert messages(named) == ["Before.", "After."]
 
     def test_all_messages_are_sent_if_fewer_than_ten_exist(self, named: SimulatedClient) -> None:
         named.say("assistant", "First.")

@@ -21,8 +21,10 @@ from memory_fabric.hooks.session.follow_transcript import (
     MAX_PATH_CHARS,
     MAX_SAID_CHARS,
 )
+from memory_fabric.ids import timestamp
 from memory_fabric.models import Provenance
 from memory_fabric.store.conversations import sessions
+from replay.hook_runner import content
 from simulated_client import SimulatedClient
 from thorough import IS_THOROUGH
 
@@ -471,3 +473,25 @@ def test_only_a_new_prompt_clears_the_stored_end_of_the_last_answer(
     client.say("assistant", "They pass.")
     client.say("user", "And the docs?")
     assert work_of(client)[1] == ""
+
+
+def test_nothing_said_while_capture_was_off_is_stored_after_it_is_on_again(
+    client: SimulatedClient,
+) -> None:
+    def turn(asked: str, answer: str) -> None:
+        client.fire("UserPromptSubmit", prompt=asked)
+        client.say("user", asked, timestamp=timestamp())
+        client.say("assistant", answer, timestamp=timestamp())
+        client.stop(answer)
+
+    turn("Please port the importer.", "The importer is ported.")
+    client.command("off", "--here")
+    turn("Keep this between us: the walrus quits.", "Noted fact: The walrus quits in May.")
+    client.command("on", "--here")
+    turn("Now write its tests, please.", "The tests of the importer pass.")
+    client.fire("PreCompact", trigger="auto")
+    client.fire("SessionEnd", reason="other")
+
+    assert len(episodes(client)) == 4
+    holding = [p for p in client.fabric_home.rglob("*") if p.is_file() and b"walrus" in content(p)]
+    assert holding == []

@@ -71,7 +71,9 @@ def test_a_hook_event_from_the_shell_of_another_client_gets_no_user_trust(
 def notes_are_off(client: SimulatedClient) -> bool:
     memory = client.memory()
     try:
-        return memory.settings.notes == "off" or bool(switches.notes_off_times(*memory.switched_by))
+        return memory.settings.notes == "off" or bool(
+            switches.off_times(switches.NOTES, *memory.switched_by)
+        )
     finally:
         memory.close()
 

@@ -79,35 +79,35 @@ def test_each_period_with_notes_turned_off_is_recorded_until_they_are_turned_on(
     home = str(tmp_path)
     for on in (False, False):
         switches.turn(home, "p", [switches.NOTES], on=on)
-    [(since, until)] = switches.notes_off_times(home, "p")
+    [(since, until)] = switches.off_times(switches.NOTES, home, "p")
     assert until == switches.FOR_EVER
 
     for on in (True, True):
         switches.turn(home, "p", [switches.NOTES], on=on)
-    [first] = switches.notes_off_times(home, "p")
+    [first] = switches.off_times(switches.NOTES, home, "p")
     switches.turn(home, "p", [switches.NOTES], on=False)
     switches.turn(home, switches.EVERYWHERE, [switches.NOTES], on=False)
 
     assert first[0] == since and since <= first[1] < switches.FOR_EVER
-    whole, former, latest = switches.notes_off_times(home, "p")
+    whole, former, latest = switches.off_times(switches.NOTES, home, "p")
     assert (former, whole[1], latest[1]) == (first, switches.FOR_EVER, switches.FOR_EVER)
-    assert switches.notes_off_times(home, "other") == [whole]
+    assert switches.off_times(switches.NOTES, home, "other") == [whole]
 
 
 def test_turning_reading_off_does_not_count_as_a_period_without_notes(tmp_path: Path) -> None:
     switches.turn(str(tmp_path), "p", ["read"], on=False)
 
-    assert switches.notes_off_times(str(tmp_path), "p") == []
+    assert switches.off_times(switches.NOTES, str(tmp_path), "p") == []
 
 
 def test_only_the_newest_periods_with_notes_turned_off_are_kept(tmp_path: Path) -> None:
     spans = [[f"19{n:02}", f"19{n:02}-02"] for n in range(switches.MAX_OFF_TIMES)]
-    text = json.dumps({"p": {switches.OFF_TIMES: spans}})
+    text = json.dumps({"p": {switches.NOTES + switches.OFF_TIMES: spans}})
     (tmp_path / switches.SWITCHES).write_text(text, "utf-8")
 
     switches.turn(str(tmp_path), "p", [switches.NOTES], on=False)
 
-    times = switches.notes_off_times(str(tmp_path), "p")
+    times = switches.off_times(switches.NOTES, str(tmp_path), "p")
     assert times[:-1] == [(since, until) for since, until in spans[1:]]
     assert times[-1][1] == switches.FOR_EVER
 

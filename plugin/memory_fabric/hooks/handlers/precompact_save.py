@@ -8,7 +8,7 @@ from memory_fabric.clients.transcript import MAX_BYTES
 from memory_fabric.events import Event
 from memory_fabric.hooks.reply import Reply
 from memory_fabric.hooks.session import checkpoint
-from memory_fabric.hooks.session.follow_transcript import context_of, follow, reader_of
+from memory_fabric.hooks.session.follow_transcript import context_of, follow, keeper, reader_of
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.store import files
 from memory_fabric.store.conversations import sessions
@@ -27,7 +27,8 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     path = event.transcript_path
     follow(context, event.session, path)
     start, read_on = files.size_of(path) - TAIL_BYTES, reader_of(context.memory.settings.client)
-    turns = read_on(path, max(0, start), "", MAX_BYTES, max_said=MAX_BYTES).turns
+    reading = read_on(path, max(0, start), "", MAX_BYTES, max_said=MAX_BYTES)
+    turns = list(filter(None, map(keeper(context.memory), reading.turns)))
     database = context.memory.session_database()
     inside = context.memory.settings.project_dir.rstrip(os.sep) + os.sep
     tools = (checkpoint.CHANGING_TOOLS, checkpoint.READING_TOOLS)

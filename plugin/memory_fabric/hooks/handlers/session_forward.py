@@ -10,6 +10,7 @@ from memory_fabric.events import Event
 from memory_fabric.forwarding import trigger
 from memory_fabric.hooks.reply import Reply
 from memory_fabric.hooks.session import notice_texts
+from memory_fabric.hooks.session.follow_transcript import keeper
 from memory_fabric.recall.agent_domains import SESSION
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.redaction.redact import without_secrets
@@ -35,7 +36,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
         return None  # a subagent's messages do not belong to the session
     may_speak = event.name == "Stop"
     if may_speak:
-        texts, mark = _messages(event)
+        texts, mark = _messages(event, memory)
     else:
         from memory_fabric.hooks.session.checkpoint import summary_text  # imported for PostCompact
 
@@ -63,9 +64,9 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     return Reply(notice=notice, receipts=trigger.receipts(memory.settings))
 
 
-def _messages(event: Event) -> tuple[list[str], str]:
+def _messages(event: Event, memory: Memory) -> tuple[list[str], str]:
     """Return the assistant's last messages, redacted, and a text that identifies the turn's end."""
-    last_messages = last_said(event.transcript_path, MAX_MESSAGES)
+    last_messages = last_said(event.transcript_path, MAX_MESSAGES, keep=keeper(memory))
     last = event.text("last_assistant_message")
     texts = [text for _, text in last_messages]
     # Add the event's own message if the transcript lacks it: transcripts may lag or be missing.

@@ -125,6 +125,10 @@ def _step(
 
         client = client_of(str(before[CLIENT]))
     reading = (read or reader_of(client))(path, offset, mark, max_bytes, max_said=max_chars)
+    off = switches.off_times(switches.WRITE, *memory.switched_by)
+    turns = [turn for turn in reading.turns if not turn.is_in(off)]
+    entries = tuple(turn for turn in reading.prompts if not turn.is_in(off))
+    reading = reading._replace(turns=turns, prompts=entries)
     notes = before | {"mark": reading.mark} if reading.mark else dict(before)
     if not reading.more:
         notes.pop(HALVED, None)
@@ -154,6 +158,12 @@ def _step(
         sessions.save_notes(database, session, notes, offset=reading.offset)
     moved = reading.offset - (0 if reading.trouble == REPLACED else offset)
     return moved, sum(len(turn.text) for turn in reading.turns), reading.more
+
+
+def keeper(memory: Memory) -> transcript.Keep:
+    """Return a function that drops a turn from a time with capture off."""
+    off = switches.off_times(switches.WRITE, *memory.switched_by)
+    return lambda turn: None if turn.is_in(off) else turn
 
 
 def reader_of(client: Client) -> Read:
@@ -254,11 +264,10 @@ def _take_notes(
 ) -> None:
     """Store the notes in the assistant's new turns, except turns written while notes were off."""
     texts: list[str] = []
-    off = switches.notes_off_times(*context.memory.switched_by)
+    off = switches.off_times(switches.NOTES, *context.memory.switched_by)
     speaker = at = ""
     for place, (turn, owner, is_new, _) in enumerate(owned):
-        was_off = any(since <= turn.created_at < until for since, until in off)
-        if is_new and turn.role == "assistant" and not was_off:
+        if is_new and turn.role == "assistant" and not turn.is_in(off):
             texts.append(turn.text)
             speaker, at = owner, turn.created_at
         is_last = place + 1 == len(owned)

@@ -16,9 +16,9 @@ from memory_fabric.store.home import launch_marks
 NAME = "config.toml"
 SWITCHES = "switches.json"
 EVERYWHERE = "*"
-# The switch for the assistant's notes, and the key of a list of periods [from, until] in which the
-# switch was off: notes from these periods are never saved.
-NOTES, OFF_TIMES, MAX_OFF_TIMES = "notes", "notes_off_times", 50
+# The switches for the assistant's notes and for capture, and the end of the key of the periods
+# [from, until] in which one was off: notes, or all that was said, in these is never saved.
+NOTES, WRITE, OFF_TIMES, MAX_OFF_TIMES = "notes", "write", "_off_times", 50
 FOR_EVER = "9999"
 
 
@@ -76,10 +76,10 @@ def state(home: str, project_id: str) -> dict[str, bool]:
     return {p: all(table.get(p) is not False for table in tables) for p in (*PARTS, NOTES)}
 
 
-def notes_off_times(home: str, project_id: str) -> list[tuple[str, str]]:
-    """Return all periods (from, until; ISO 8601) with notes off, globally or in the project."""
+def off_times(part: str, home: str, project_id: str) -> list[tuple[str, str]]:
+    """Return the periods (from, until; ISO 8601) with NOTES or WRITE off here or everywhere."""
     tables = _tables(home, EVERYWHERE, project_id)
-    spans = (span for table in tables for span in table.get(OFF_TIMES, ()))
+    spans = (span for table in tables for span in table.get(part + OFF_TIMES, ()))
     return [(str(since), str(until)) for since, until in spans]
 
 
@@ -108,17 +108,16 @@ def turn(home: str, place: str, parts: Sequence[str], on: bool) -> None:
     with files.Locked(path + ".lock"):
         switches = files.read_json(path)
         own = switches.get(place)
-        own = dict(own) if isinstance(own, dict) else {}
-        own = {part: value for part, value in own.items() if part not in parts}
+        own = {k: v for k, v in own.items() if k not in parts} if isinstance(own, dict) else {}
         own |= {} if on else dict.fromkeys(parts, False)
-        if NOTES in parts:
-            spans = [[since, until] for since, until in own.get(OFF_TIMES, ())]
+        for part in {NOTES, WRITE}.intersection(parts):
+            spans = [[since, until] for since, until in own.get(part + OFF_TIMES, ())]
             is_off = bool(spans) and spans[-1][1] > now
             if on and is_off:
                 spans[-1][1] = now
             elif not (on or is_off):
                 spans.append([now, FOR_EVER])
-            own |= {OFF_TIMES: spans[-MAX_OFF_TIMES:]} if spans else {}
+            own |= {part + OFF_TIMES: spans[-MAX_OFF_TIMES:]} if spans else {}
         switches[place] = own
         changed = {name: value for name, value in switches.items() if value}
         files.write_atomic(path, files.pretty_json(changed))
