@@ -295,3 +295,18 @@ def test_a_summary_that_rewords_an_earlier_note_deletes_no_statement_of_the_user
     client.fire("PostCompact", compact_summary=f'<summary>\n{note} From: "{said}"\n</summary>')
 
     assert said in [record.what for record in client.records() if record.trust == "user"]
+
+
+def test_purged_words_do_not_return_by_a_later_compaction_of_their_session(
+    client: SimulatedClient,
+) -> None:
+    client.say("user", "Look at the walrus-gateway and its port.")
+    client.say("assistant", "The walrus-gateway listens on 8080.")
+    client.stop()
+    assert client.command("forget", "--purge", "walrus-gateway", "--yes").returncode == 0
+
+    restored = compacted(client)
+
+    assert "The [erased] listens on 8080." in restored
+    files = [path for path in client.fabric_home.rglob("*") if path.is_file()]
+    assert not any(b"walrus" in path.read_bytes() for path in files)

@@ -129,6 +129,18 @@ class TestWhatIsSent:
 
         assert messages(named) == ["Before.", "After."]
 
+    def test_words_that_were_purged_are_not_sent_with_the_next_messages(
+        self, named: SimulatedClient
+    ) -> None:
+        named.say("assistant", "The walrus-gateway is up.")
+        stop(named, "The walrus-gateway is up.")
+        assert named.command("forget", "--purge", "walrus-gateway", "--yes").returncode == 0
+        named.say("assistant", "Port 8080.")
+
+        stop(named, "Port 8080.", prompt="p2")
+
+        assert messages(named) == ["The [erased] is up.", "Port 8080."]
+
     def test_all_messages_are_sent_if_fewer_than_ten_exist(self, named: SimulatedClient) -> None:
         named.say("assistant", "First.")
         named.say("assistant", "Second.")

@@ -17,7 +17,7 @@ from memory_fabric.clients.transcript import MISSING, REPLACED, UNREADABLE, Read
 from memory_fabric.config import Settings, trust_for
 from memory_fabric.errors import DeadlinePassed
 from memory_fabric.hooks.session import turn_notes
-from memory_fabric.models import CLIENT, Json
+from memory_fabric.models import CLIENT, ERASED, Json
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.store import files
@@ -161,9 +161,17 @@ def _step(
 
 
 def keeper(memory: Memory) -> transcript.Keep:
-    """Return a function that drops a turn from a time with capture off."""
-    off = switches.off_times(switches.WRITE, *memory.switched_by)
-    return lambda turn: None if turn.is_in(off) else turn
+    """Return a function that drops a turn from a time with capture off, and gives one of which a
+    purge erased words as it is stored.
+    """
+    off, db = switches.off_times(switches.WRITE, *memory.switched_by), memory.session_database()
+    erased = "SELECT text FROM episodes WHERE uuid = ? AND instr(text, ?)"
+
+    def kept(turn: Turn) -> Turn | None:
+        stored = db.row(erased, (turn.uuid, ERASED))
+        return None if turn.is_in(off) else turn._replace(text=stored[0]) if stored else turn
+
+    return kept
 
 
 def reader_of(client: Client) -> Read:
