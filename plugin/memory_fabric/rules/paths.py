@@ -44,7 +44,10 @@ def of_call(call: Call) -> Iterator[str]:
         yield from _copied(call.words, plain)
     elif program in _CHANGERS:
         yield from plain
-    elif program in ("sed", "gsed", "perl", "ruby") and _is_in_place(call.words):
+    elif program in ("sed", "gsed", "perl", "ruby") and any(
+        # also `perl -pi -e` and `sed -Ei.bak`
+        map(exact(r"--in-place|-(?!-)[^efM]*i").match, call.words)
+    ):
         yield from plain[1:] or plain
     elif program in ("awk", "gawk") and plain[:1] == ("inplace",):
         yield from plain[2:]
@@ -127,11 +130,6 @@ def _values(words: Sequence[str], letter: str, name: str) -> Iterator[str]:
             before, _, attached = word[1:].partition(letter)
             if _WITH_VALUE.isdisjoint(before):
                 yield from (attached,) if attached else following
-
-
-def _is_in_place(words: Sequence[str]) -> bool:
-    """Return True if options request in-place edits: `sed -i`, `perl -pi -e`, `sed -Ei.bak`."""
-    return any(map(exact(r"--in-place|-(?!-)[^efM]*i").match, words))
 
 
 def covers(pattern: str, path: str) -> bool:

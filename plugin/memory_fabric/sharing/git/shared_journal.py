@@ -73,7 +73,9 @@ def remove_private(memory: Memory) -> int:
         return 0
     path = location.shared_file(project)
     lines, bad = files.read_lines(path) if claims_read.stamp(path) else ([], 0)
-    apart, public = _split_isolated(memory, _shared_form(memory, _without_forgotten(lines)))
+    over = {line.get("id"): bool(line.get("forgotten")) for line in lines}  # by the last line
+    open_lines = [line for line in lines if not over[line.get("id")]]
+    apart, public = _split_isolated(memory, _shared_form(memory, open_lines))
     if bad or public == lines:
         return 0
     if apart:
@@ -210,12 +212,6 @@ def _applied(memory: Memory, kind: str, payload: Mapping[str, Any]) -> dict[str,
         whole["records"] = write.cleaned({"": payload["records"]})[""]
     by = BY._replace(at=ids.timestamp())
     return memory.apply_now(Operation(ids.new_id(), kind, whole, by, "project"))
-
-
-def _without_forgotten(lines: Lines) -> Lines:
-    """Drop all lines of records that, according to their last line, were forgotten."""
-    over = {line.get("id"): bool(line.get("forgotten")) for line in lines}
-    return [line for line in lines if not over[line.get("id")]]
 
 
 def _shared_form(memory: Memory, lines: Lines) -> Lines:

@@ -188,7 +188,10 @@ def _graph_part(record: Record) -> tuple[Any, ...]:
 def _add_to_graph(c: Connection, record: Record) -> list[list[Any]]:
     if not _graph_part(record):
         return []
-    by, text = _said_by(record), models.text_with_reason(record)
+    # The graph rows keep the record's provenance even if someone else restores them.
+    stated = (record.source, record.trust, record.session, record.agent)
+    by = Provenance(*stated, at=record.created_at, domain=record.domain)
+    text = models.text_with_reason(record)
     guard = tombstones.StatementGuard(c, by)
 
     def entity_for(name: str, kind: str = "") -> int | None:
@@ -232,12 +235,6 @@ def remove_from_graph(c: Connection, record: Record) -> rows.Rows:
             else:
                 rows.remove(c, rows.nothing() | {table: [row]})
     return claimed
-
-
-def _said_by(record: Record) -> Provenance:
-    """Return the record's provenance, which its graph rows keep even if someone restores them."""
-    stated = (record.source, record.trust, record.session, record.agent)
-    return Provenance(*stated, at=record.created_at, domain=record.domain)
 
 
 def restate(c: Connection, record: Record, seen_in: list[str]) -> Steps:
