@@ -156,6 +156,18 @@ def test_duplicate_blocks_are_joined_and_the_text_between_them_is_kept(notes: Me
     assert text.count(BEGIN.encode()) == 1 and b"one" not in text
 
 
+def test_the_block_is_recognised_after_an_editor_put_a_byte_order_mark_before_it(
+    notes: MemoryFile,
+) -> None:
+    put(notes, record("one"))
+    write(notes, b"\xef\xbb\xbf" + read(notes).replace(b"\n", b"\r\n"))
+
+    assert "one" in "".join(memory_md.shown_lines(notes).values())
+    put(notes, record("two"))
+    text = read(notes)
+    assert text.count(BEGIN.encode()) == 1 and b"two" in text and b"one" not in text
+
+
 def test_a_record_with_block_markers_cannot_end_our_block_or_begin_another(
     notes: MemoryFile,
 ) -> None:

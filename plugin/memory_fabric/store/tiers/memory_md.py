@@ -40,6 +40,8 @@ MAX_SLUG_CHARS = 200
 # Maximum number of attempts to rewrite the file, if others change it after it was read.
 ATTEMPTS = 5
 
+# Some editors put a byte order mark before the first line, which may be the block's.
+BOM = "\ufeff"
 _ID, _ID_ENDS, _ID_CHARS = "<!-- id: ", " -->", frozenset("0123456789abcdef-")
 
 
@@ -186,14 +188,12 @@ def _block_at(lines: list[str], at: int) -> tuple[int, dict[str, str], list[str]
         if is_id and lines[at].startswith("- ["):
             if line := unfolded(_marker(lines[at]), next(reversed(ours.values()), "")):
                 ours[id_] = line
-            at += 2
-        elif _marker(lines[at]) == LACKED:
             at += 1
-        elif closed:
+        elif _marker(lines[at]) != LACKED:
+            if not closed:
+                return at, ours, foreign
             foreign.append(lines[at])
-            at += 1
-        else:
-            return at, ours, foreign
+        at += 1
     return at + closed, ours, foreign
 
 
@@ -238,7 +238,7 @@ def _replaced(path: str, before: str, text: str) -> bool:
 
 
 def _marker(line: str) -> str:
-    return line.rstrip(" \t\r\n")
+    return line.removeprefix(BOM).rstrip(" \t\r\n")
 
 
 def _read(path: str) -> str:
