@@ -103,6 +103,14 @@ def test_the_launcher_finds_the_same_memory_home_as_python(launched: Launched) -
     assert not launched.starts(MEMORY_FABRIC_HOME=os.path.join(plugin.home, "nothing yet"))
 
 
+def test_the_launcher_starts_python_if_only_that_can_find_the_home_of_the_user(
+    launched: Launched,
+) -> None:
+    launched.mark("rules")
+
+    assert launched.starts(without=("HOME",))
+
+
 def test_the_launcher_does_not_start_python_if_memory_is_off_or_missing(launched: Launched) -> None:
     launched.mark("rules")
 
