@@ -318,6 +318,12 @@ def test_a_missing_or_invalid_json_file_reads_as_empty(tmp_path: Path) -> None:
     assert files.read_toml(str(tmp_path / "missing")) == {}
 
 
+def test_a_byte_order_mark_is_not_part_of_a_text(tmp_path: Path) -> None:
+    (tmp_path / "settings.json").write_text('\ufeff{"a": 1}', "utf-8")
+
+    assert files.read_json(str(tmp_path / "settings.json")) == {"a": 1}
+
+
 def test_reading_invalid_toml_raises_an_error(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text("a = [")
     with pytest.raises(ValueError, match=r"line 1|Invalid|Unclosed"):

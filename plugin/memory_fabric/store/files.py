@@ -144,10 +144,7 @@ def is_own_file(path: str) -> bool:
 
 def size_of(path: str) -> int:
     """Return the size of a file in bytes; 0 if it is missing."""
-    try:
-        return os.stat(path).st_size
-    except OSError:
-        return 0
+    return (stamp(path) or (0, 0, 0))[2]
 
 
 def names_in(folder: str) -> list[str]:
@@ -185,9 +182,11 @@ def read_bytes(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> bytes | None:
 
 
 def read_text(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> str | None:
-    """Return a file's text (bad bytes replaced); None if missing. Raises as `read_bytes` does."""
+    """Return a file's text (bad bytes replaced, without the byte order mark that some editors add);
+    None if missing. Raises as `read_bytes` does.
+    """
     data = read_bytes(path, max_bytes)
-    return None if data is None else data.decode("utf-8", "replace")
+    return None if data is None else data.decode("utf-8", "replace").removeprefix("\ufeff")
 
 
 def read_toml(path: str) -> dict[str, Any]:

@@ -38,6 +38,13 @@ def test_a_setting_that_turns_writing_off_applies_even_if_the_config_file_is_bro
     assert "only its switches that turn something off apply" in file.complaint
 
 
+@pytest.mark.parametrize("rest", ["", BROKEN])
+def test_a_byte_order_mark_hides_no_setting_of_the_config_file(tmp_path: Path, rest: str) -> None:
+    file = switches.read_file(config(tmp_path, f"\ufeffwrite = false\n{rest}"))
+
+    assert (file.table, bool(file.error)) == ({"write": False}, bool(rest))
+
+
 def test_a_broken_config_file_with_an_isolated_domain_turns_memory_off(tmp_path: Path) -> None:
     home = config(tmp_path, WALL + BROKEN)
 
