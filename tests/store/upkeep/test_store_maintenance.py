@@ -185,6 +185,27 @@ def test_a_backup_is_due_weekly_for_a_large_database_and_daily_for_a_small_one(
     assert due == {"small": [False, True, True, True], "large": [False, False, False, True]}
 
 
+def test_backups_made_while_the_clock_was_wrong_neither_stop_new_ones_nor_outlive_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(tmp_path)
+    memory = world.memory()
+    create(memory, entity("api", "is fast"))
+    path = database(memory).path
+    wrong_s = time.time() + 10 * 365 * DAY_S
+    with monkeypatch.context() as clock:
+        clock.setattr(backup.time, "time_ns", lambda: int(wrong_s * 1e9))
+        early = [backup.create(path) for _ in range(backup.KEPT)]
+    for wrong in (*early, os.path.dirname(early[0])):
+        os.utime(wrong, (wrong_s, wrong_s))
+
+    due = backup.is_due(path), maintenance.is_due(memory)
+    copy = backup.create(path)
+
+    assert due == (True, True)
+    assert backup.list_backups(path)[0] == copy and not backup.is_due(path)
+
+
 def test_maintenance_is_due_a_day_after_the_last_even_if_no_backup_is_due(tmp_path: Path) -> None:
     world = World(tmp_path)
     memory = world.memory()

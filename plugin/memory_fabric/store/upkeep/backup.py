@@ -53,11 +53,11 @@ def create(path: str, label: str = "", progress: Progress | None = None) -> str:
 def list_backups(path: str) -> list[str]:
     """Return the paths of all backups of a database, newest first. Raises OSError."""
     folder, stem = files.backups_of(path), os.path.splitext(os.path.basename(path))[0]
-    try:
-        names = sorted(os.listdir(folder), reverse=True)
-    except FileNotFoundError:
-        return []
-    mine = (name for name in names if name.startswith(f"{stem}-") and name.endswith(SUFFIX))
+    names = os.listdir(folder) if os.path.lexists(folder) else []
+    mine = [name for name in names if name.startswith(f"{stem}-") and name.endswith(SUFFIX)]
+    # A backup with a time in the future was made while the clock was wrong: it is the first to go.
+    tomorrow = time.strftime(f"{stem}-%Y%m%dT%H%M%S", time.gmtime(time.time() + EVERY_S))
+    mine.sort(key=lambda name: (name < tomorrow, name), reverse=True)
     return [os.path.join(folder, name) for name in mine]
 
 
@@ -71,7 +71,7 @@ def is_due(path: str) -> bool:
     """Return True if there is no backup from the last day (for a large database, the last week)."""
     every_s = LARGE_EVERY_S if is_large(path) else EVERY_S
     newest_s = age_s(path)
-    return newest_s is None or newest_s > every_s
+    return newest_s is None or abs(newest_s) > every_s  # negative after a clock was wrong
 
 
 def is_large(path: str) -> bool:

@@ -32,7 +32,7 @@ def is_due(memory: Memory) -> bool:
     # The modification time (ns) of the folder of backups is the time of the last maintenance.
     stamps = [files.stamp(files.backups_of(database.path)) for database in memory.databases()]
     ages_s = [time.time() - stamp[1] / 1e9 if stamp else math.inf for stamp in stamps]
-    is_expiry_due = any(age_s > backup.EVERY_S for age_s in ages_s)
+    is_expiry_due = any(abs(age_s) > backup.EVERY_S for age_s in ages_s)
     return is_expiry_due or any(backup.is_due(database.path) for database in memory.databases())
 
 
