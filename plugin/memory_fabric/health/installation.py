@@ -14,7 +14,6 @@ from memory_fabric.semantic import measure
 from memory_fabric.setup import extras
 from memory_fabric.setup import packages as installer
 from memory_fabric.store.files import read_text
-from memory_fabric.store.upkeep import filesystem
 
 INSTALL = "claude plugin install memory-fabric@memory-fabric"
 MARKETPLACE = "claude plugin marketplace add"
@@ -80,7 +79,7 @@ def interpreter(sight: Sight) -> Finding:
 def forget_interpreter(sight: Sight) -> list[str]:
     """Delete the saved path of the hooks' Python, so that the next hook searches for one."""
     path = installer.remembered_file(sight.settings.data_dir)
-    filesystem.delete([path])
+    os.unlink(path)
     return [f"{path} named an interpreter that is gone, and was deleted"]
 
 

@@ -102,7 +102,8 @@ def leftovers(sight: Sight) -> Finding:
 def delete_leftovers(sight: Sight) -> list[str]:
     """Delete the temporary files that killed processes have left."""
     paths = filesystem.leftovers(_private_paths(sight), sight.now_s)
-    filesystem.delete(paths)
+    for path in paths:
+        os.unlink(path)
     return [f"removed half-written {path}" for path in paths]
 
 

@@ -136,10 +136,7 @@ def backups_of(path: str) -> str:
 
 def is_own_file(path: str) -> bool:
     """Return True for a regular file, but False for a link to one."""
-    try:
-        return os.lstat(path).st_mode & FILE_KIND == REGULAR
-    except OSError:
-        return False
+    return os.path.isfile(path) and not os.path.islink(path)
 
 
 def size_of(path: str) -> int:

@@ -100,6 +100,17 @@ def test_uninstall_restores_every_byte_changed_by_setup_and_hooks(shell: Shell) 
     assert not (shell.user_home / ".local").exists()
 
 
+def test_a_purge_removes_the_lines_also_where_the_project_was_before_a_move(filled: Shell) -> None:
+    notes = filled.notes
+    filled.project = filled.project.rename(filled.project.parent / "renamed")
+    known = filled.run("recall", "PostgreSQL")
+
+    done = filled.run("uninstall", "--purge", "--yes")
+
+    assert "PostgreSQL" in known.out and f"lines in {notes}" in done.out
+    assert not notes.exists()
+
+
 def test_uninstall_without_purge_removes_the_setup_and_keeps_the_memory(filled: Shell) -> None:
     settings = filled.user_home / ".claude" / "settings.json"
     settings.write_bytes(ODD)

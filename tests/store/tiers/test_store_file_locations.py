@@ -52,6 +52,24 @@ def test_the_locations_of_a_project_are_its_database_its_folders_and_its_memory_
     assert everywhere == [of_project(world), of_project(World(world.root, "other")), user]
 
 
+def test_each_memory_md_that_was_written_for_a_project_is_one_of_its_locations(
+    world: World,
+) -> None:
+    """Two folders of Claude Code may share a home, and a project's folder may be renamed."""
+    private = world.root / "private"
+    memory = world.memory(CLAUDE_CONFIG_DIR=str(private))
+    memory.flush()
+    memory.close()
+    renamed = world.project.rename(world.root / "renamed")
+
+    after = world.memory(CLAUDE_PROJECT_DIR=str(renamed))
+    place, *_ = file_locations.locations(after, everywhere=False)
+
+    slug = world.native().parent.parent.name
+    other = private / "projects" / slug / "memory" / "MEMORY.md"
+    assert {*place.notes} == {str(world.native()), str(other)}
+
+
 def test_a_database_that_does_not_exist_has_no_location(tmp_path: Path) -> None:
     assert file_locations.locations(World(tmp_path).memory(), everywhere=True) == []
 

@@ -22,7 +22,7 @@ from memory_fabric.store.files import lock_path, read_text
 from memory_fabric.store.journal import BAD, CLAIMED, DECISIONS, QUEUE, REFUSED
 from memory_fabric.store.projects import own_lines
 from memory_fabric.store.projects.identity import LOCAL_FOLDER
-from memory_fabric.store.projects.registry_file import REGISTRY
+from memory_fabric.store.projects.registry_file import REGISTRY, project_ids
 from memory_fabric.store.tiers import file_locations, memory_md
 
 # The home is deleted as a whole, but only if it contains one of these files. A folder `projects` is
@@ -131,13 +131,14 @@ def uninstall(
 
 def _belongings(settings: Settings) -> Belongings:
     """Return what memory-fabric has stored; the field `home` is '' if that folder is missing."""
-    roots = sorted({root for _, root in file_locations.roots(settings.home)})
+    home, roots = settings.home, sorted({root for _, root in file_locations.roots(settings.home)})
     folders = (os.path.join(root, LOCAL_FOLDER) for root in roots)
-    notes = [memory_md.locate(settings.config_dir, root) for root in roots]
-    unique = {note.path: note for note in notes}.values()
+    paths = [memory_md.locate(settings.config_dir, root).path for root in roots]
+    paths += [path for id_ in project_ids(home) for path in file_locations.written(home, id_)]
+    notes = map(memory_md.MemoryFile, dict.fromkeys(paths))
     return Belongings(
-        settings.home if os.path.exists(settings.home) else "",
-        tuple(n for n in unique if memory_md.parse(read_text(n.path) or "").fenced),
+        home if os.path.exists(home) else "",
+        tuple(n for n in notes if memory_md.parse(read_text(n.path) or "").fenced),
         tuple(path for path in folders if os.path.isdir(path) and not os.path.islink(path)),
     )
 

@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from memory_fabric.store import files
 from memory_fabric.store.base_memory import BaseMemory
 from memory_fabric.store.database import Database
 
@@ -61,11 +62,8 @@ def path_of(memory: BaseMemory, name: str) -> str:
 
 def stamp(path: str) -> tuple[int, int]:
     """Return a file's size and time (ns), or GONE and 0 if the file cannot be read."""
-    try:
-        status = os.stat(path)
-    except OSError:
-        return GONE, 0
-    return status.st_size, status.st_mtime_ns
+    found = files.stamp(path)
+    return (found[2], found[1]) if found else (GONE, 0)
 
 
 def changed(memory: BaseMemory) -> dict[str, int]:

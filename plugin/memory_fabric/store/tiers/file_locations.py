@@ -8,13 +8,15 @@ from memory_fabric.store import files
 from memory_fabric.store.base_memory import BaseMemory
 from memory_fabric.store.home import log
 from memory_fabric.store.projects import registry_file
-from memory_fabric.store.projects.identity import LOCAL_FOLDER
+from memory_fabric.store.projects.identity import LOCAL_FOLDER, folder_of
 from memory_fabric.store.tiers import memory_md
 
 DATABASE, USERS = "graph.db", "user.db"
 # Each graph file (MEMORY_FILE_PATH) has a home of its own, a subfolder of SERVED in the main home.
 # The file SERVED_NOTE in it contains the graph file's path, which may be anywhere.
 SERVED, SERVED_NOTE = "files", "served.json"
+# Paths of each MEMORY.md written for a project: of each client folder, and from before a move.
+WRITTEN = "memory_md.json"
 
 
 class Location(NamedTuple):
@@ -34,17 +36,17 @@ def locations(memory: BaseMemory, *, everywhere: bool) -> list[Location]:
         ids += [id_ for id_ in registry_file.project_ids(home) if id_ not in ids]
     places, known_roots = [], list(roots(home))
     for id_ in ids:
-        folder = os.path.join(home, "projects", id_)
+        folder = folder_of(home, id_)
         own = memory.project if memory.project and memory.project.id == id_ else None
         project_roots = [own.root] if own else []
         project_roots += [root for owner, root in known_roots if owner == id_]
         folders = [os.path.join(root, LOCAL_FOLDER) for root in project_roots]
         folders += [os.path.join(folder, "local"), *([own.local] if own else [])]
         notes = [memory_md.locate(memory.settings.config_dir, root).path for root in project_roots]
-        folders = list(filter(os.path.isdir, dict.fromkeys(folders)))
-        notes = list(filter(os.path.exists, dict.fromkeys(notes)))
-        path = os.path.join(folder, DATABASE)
-        places.append(Location(path, "project", tuple(folders), tuple(notes)))
+        notes += written(home, id_)
+        folders, notes = list(dict.fromkeys(folders)), list(dict.fromkeys(notes))
+        parts = tuple(filter(os.path.isdir, folders)), tuple(filter(os.path.exists, notes))
+        places.append(Location(os.path.join(folder, DATABASE), "project", *parts))
     places.append(Location(os.path.join(home, USERS), "user", (os.path.join(home, "local"),)))
     return [location for location in places if os.path.exists(location.path)]
 
@@ -61,6 +63,16 @@ def save_served(home: str, path: str) -> None:
     note, content = os.path.join(home, SERVED_NOTE), {"file": path}
     if files.read_json(note) != content:
         files.write_atomic(note, files.pretty_json(content))
+
+
+def written(home: str, project_id: str, path: str = "") -> tuple[str, ...]:
+    """Return a project's MEMORY.md files (see WRITTEN), and save `path` as one. Raises OSError."""
+    note = os.path.join(folder_of(home, project_id), WRITTEN)
+    paths = files.text_list(files.read_json(note).get("paths"))
+    if path and path not in paths:
+        paths += (path,)
+        files.write_atomic(note, files.pretty_json({"paths": paths}))
+    return paths
 
 
 def logs_of_client(memory: BaseMemory) -> list[str]:
@@ -106,7 +118,4 @@ def files_in(folder: str, leave_out: str = "") -> Iterator[str]:
         if USERS in names and at != folder:
             folders[:] = []
             continue
-        for name in names:
-            path = os.path.join(at, name)
-            if os.path.isfile(path) and not os.path.islink(path):
-                yield path
+        yield from filter(files.is_own_file, (os.path.join(at, name) for name in names))

@@ -80,9 +80,7 @@ def restore_journals(memory: BaseMemory) -> int:
     from memory_fabric.sharing.git import location  # imported late: unused at session start
 
     restored, words = 0, _keeps_words(memory)
-    for database in memory.databases():
-        if database.newer or database.read_only:
-            continue
+    for database in (db for db in memory.databases() if not (db.newer or db.read_only)):
         kind = database.kind
         folder = location.journal_folder(memory, kind)
         journals = location.all_journals(memory, kind)
@@ -102,11 +100,14 @@ def promote(memory: BaseMemory) -> None:
     shown_ids: tuple[str, ...] = ()
     if not notes.off_because:
         from memory_fabric.sharing.git import adoption  # imported late: unused at session start
+        from memory_fabric.store.tiers import file_locations
 
+        home, records = memory.settings.home, promotable(memory)
+        if records:
+            file_locations.written(home, memory.project.id, notes.path)
         # The lock file is in home, so that the client's folder gets no new file.
-        lock = files.lock_path(memory.settings.home, notes.path)
-        keeps = partial(adoption.unknown, memory)
-        shown_ids = memory_md.promote(notes, promotable(memory), lock, keeps)
+        lock, keeps = files.lock_path(home, notes.path), partial(adoption.unknown, memory)
+        shown_ids = memory_md.promote(notes, records, lock, keeps)
     root = memory.project.root
     if database := memory.database("project", create=bool(shown_ids)):
         before = database.rows("SELECT record FROM promoted WHERE root = ?", (root,))

@@ -67,12 +67,6 @@ def leftovers(paths: Iterable[str], now_s: float) -> list[str]:
     return [path for path, _, _, at_s in _statuses(temporary) if now_s - at_s > LEFT_AFTER_S]
 
 
-def delete(paths: Iterable[str]) -> None:
-    """Delete these files. Raises OSError."""
-    for path in paths:
-        os.unlink(path)
-
-
 def files_with(text: str, folders: Iterable[str]) -> list[str]:
     """Return the files in these folders whose bytes contain the text. Raises OSError."""
 

@@ -71,7 +71,8 @@ def run(memory: Memory, keep_days: int) -> None:
     for database in memory.databases():
         os.utime(files.backups_of(database.path))
     folders = [memory.settings.home, *([memory.project.local] if memory.project else [])]
-    filesystem.delete(filesystem.leftovers(filesystem.all_paths(folders), time.time()))
+    for path in filesystem.leftovers(filesystem.all_paths(folders), time.time()):
+        os.unlink(path)
     memory.close()
 
 
