@@ -1,6 +1,5 @@
-"""Check the client's transcripts for receipts. A receipt is an attachment in which the client has
-stored a hook's text: evidence that the injected memories reached the model. Of a long transcript,
-only the end is read.
+"""Check the client's transcripts for receipts: attachments in which the client has stored a hook's
+text, evidence that the memories reached the model. Of a long transcript, only the end is read.
 """
 
 import os

@@ -1,6 +1,5 @@
 """Answer one hook event: parse the event, call its handlers, and write one reply. No error stops
-the session: if an event fails, a line is added to the log, and stdout gets one JSON object or
-nothing.
+the session: a failed event adds a line to the log, and stdout gets one JSON object or nothing.
 """
 
 import gc

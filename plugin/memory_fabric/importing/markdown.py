@@ -1,6 +1,5 @@
-"""A parser of Markdown for memories: frontmatter, headings, bullets, paragraphs. Code blocks and
-comments are left out. Of YAML, only a subset is read: `key: value`, lists, and nested keys, which
-are joined with a dot.
+"""A Markdown parser for memories: frontmatter, headings, bullets, paragraphs. Code blocks and
+comments are left out. Of YAML, only `key: value`, lists and nested keys (joined by dots) are read.
 """
 
 import re

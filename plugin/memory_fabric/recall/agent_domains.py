@@ -1,7 +1,6 @@
 """The domain of a memory, and the limits of what isolated agents may read. The domain is the first
-of these that is set: the caller's choice; the agent type's domain in config.toml;
-MEMORY_FABRIC_DOMAIN; the folder's domain in config.toml; the domain named after the agent type;
-`general`.
+of these that is set: the caller's choice; the agent type's in config.toml; MEMORY_FABRIC_DOMAIN;
+the folder's in config.toml; the domain named after the agent type; `general`.
 """
 
 import os

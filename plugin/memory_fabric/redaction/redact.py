@@ -1,8 +1,7 @@
 """Remove secrets from a text before any byte of it reaches a disk. Tokens, keys, passwords and
 `<private>` blocks are replaced with a visible `[redacted: kind]`. Each expression takes time linear
-in the length of the text. Most texts contain no keyword of any rule, so no expression is compiled
-for them. Stored texts are redacted again before they are shown, because older rules may have missed
-a secret.
+in the length of the text. Most texts have no keyword of any rule, so no expression is compiled for
+them. Stored texts are redacted again before they are shown: older rules may have missed a secret.
 """
 
 from __future__ import annotations

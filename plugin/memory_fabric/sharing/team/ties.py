@@ -235,10 +235,9 @@ def receipts(memory: Memory, event_name: str) -> tuple[Callable[[], None], ...]:
 
 def start_when_due(memory: Memory, event_name: str) -> None:
     """Start the exchange process if a link of this project or user is due. At Stop, a link is due
-    if it has changes to send, or if its last exchange was at least EVERY_S ago; at other events, it
-    is always due. But a link that an MCP server uses continuously is due only at SessionEnd, when
-    the server ends. During its delay after a failure, no link is due. Raises StoreUnavailable,
-    OSError.
+    if it has changes to send, or its last exchange was at least EVERY_S ago; at other events, it is
+    always due. A link that an MCP server uses continuously is due only at SessionEnd, when the
+    server ends. None is due during its delay after a failure. Raises StoreUnavailable, OSError.
     """
     home, now_s = memory.settings.home, time.time()
     for tie in joined_by(memory):

@@ -103,11 +103,10 @@ def merge_changes(
     forewarn: Callable[[], object],
     ours: Ours,
 ) -> bool:
-    """Apply to the database the changes from the graph `before` to the graph `now`, except those
-    that would undo its own recent changes (`ours`); return True if any were left out. `apply` runs
-    one operation. `forewarn` is called before an entity is replaced in two operations (deleted,
-    then restored with other content). An entity removed from the file stays if it has observations
-    or relations.
+    """Apply to the database the changes from the graph `before` to `now`, except those that would
+    undo its own recent changes (`ours`); return True if any were left out. `apply` runs one
+    operation. `forewarn` is called before an entity is replaced in two operations (deleted, then
+    restored). An entity removed from the file stays if it has observations or relations.
     """
     differs = False
     were = [_item(line) for mark, line in before.items() if line and mark not in now]
