@@ -215,6 +215,22 @@ class TestToldOnce:
 
         assert "Replaced" not in "".join(client.starts("later"))
 
+    def test_a_memory_that_is_replaced_again_after_it_was_taken_back_is_reported_again(
+        self, client: SimulatedClient
+    ) -> None:
+        client.note("decision", "The analytics tables are in MongoDB", session="earlier")
+        old = client.id_of("in MongoDB")
+        client.note("decision", "Tables are in Postgres", MOVED, instead_of=old)
+        client.starts("later")
+        client.types(f"keep {old}", "later")
+        client.note("decision", "Tables are in DuckDB", MOVED, "later", instead_of=old)
+
+        told = [client.starts(f"next-{n}")[0] for n in range(2)]
+
+        assert not client.is_open("are in MongoDB")
+        new = f"[{client.id_of('are in DuckDB')}]"
+        assert ["Replaced" in notice and new in notice for notice in told] == [True, False]
+
 
 class TestFeedback:
     def test_feedback_on_notes_is_shown_once_with_the_next_prompt(

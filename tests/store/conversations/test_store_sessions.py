@@ -367,6 +367,8 @@ def test_records_closed_by_other_sessions_are_listed_until_a_session_was_told(
     sessions.record_injections(db, "b", "", (), "compact", NOW, anew=True)
     sessions.record_injections(db, "c", "", ["closed:r1"], "session", NOW)
     assert sessions.closed_elsewhere(db, "d") == [("r2", "2026-02")]
+    sessions.note_closed(db, "c", ["r1"], "2026-03")  # again, after it was taken back
+    assert sessions.closed_elsewhere(db, "d") == [("r1", "2026-03"), ("r2", "2026-02")]
 
 
 def test_stored_turns_are_recognised_by_their_id_or_by_role_and_time(db: Database) -> None:

@@ -156,16 +156,16 @@ def record_told(db: Database, session: str, channel: str, now: str, told: Iterab
 def note_closed(db: Database, session: str, records: Iterable[str], now: str) -> None:
     """Record that a session's notes replaced or dropped these records, to tell other sessions."""
     with db.transaction(durable=False) as c:
-        ended = "INSERT OR IGNORE INTO injections VALUES (?, '', ?, 0, 'pull', ?)"
+        ended = "INSERT OR REPLACE INTO injections VALUES (?, '', ?, 0, 'pull', ?)"
         c.executemany(ended, [(session, CLOSED + id_, now) for id_ in records])
 
 
 def closed_elsewhere(db: Database, session: str) -> list[tuple[str, str]]:
-    """Return (id, time) of records closed in other sessions and not reported yet, newest first."""
+    """Return (id, time) of records closed in other sessions and not told since, newest first."""
     return db.rows(
-        f"SELECT substr(memory, {len(CLOSED) + 1}), min(created_at) FROM injections "
-        f"WHERE memory GLOB '{CLOSED}*' GROUP BY memory "
-        "HAVING max(channel = 'session') = 0 AND max(session <> ?) ORDER BY 2 DESC",
+        f"SELECT substr(memory, {len(CLOSED) + 1}), max(iif(channel = 'session' OR session = ?, "
+        f"'', created_at)) AS at FROM injections WHERE memory GLOB '{CLOSED}*' GROUP BY memory "
+        "HAVING at > max(iif(channel = 'session', created_at, '')) ORDER BY at DESC",
         (session,),
     )
 
@@ -260,13 +260,12 @@ def expire(db: Database, before: str) -> None:
     """
     old = "SELECT id FROM sessions WHERE seen_at < ?"
     rows = db.rows("SELECT id, transcript FROM sessions WHERE seen_at < ?", (before,))
-    old_ids = [id_ for id_, transcript in rows if not (transcript and os.path.exists(transcript))]
+    gone = [(id_, before) for id_, path in rows if not (path and os.path.exists(path))]
     with db.transaction() as c:
         c.execute("DELETE FROM told WHERE created_at < ?", (before,))
         for table in ("injections", "tasks", "prompts"):
             c.execute(f"DELETE FROM {table} WHERE session IN ({old})", (before,))
-        expired = [(id_, before) for id_ in old_ids]
-        c.executemany("DELETE FROM sessions WHERE id = ? AND seen_at < ?", expired)
+        c.executemany("DELETE FROM sessions WHERE id = ? AND seen_at < ?", gone)
         c.execute("UPDATE sessions SET block = '', checkpoint = '' WHERE seen_at < ?", (before,))
 
 
