@@ -9,7 +9,7 @@ import pytest
 
 from memory_fabric.errors import BadInput, NotFound
 from memory_fabric.models import Entity, Graph, Provenance, Record, Relation
-from memory_fabric.store.history import undo
+from memory_fabric.store.history import last_mentions, undo
 from memory_fabric.store.memory import Memory
 from memory_fabric.store.operations import merge, rows, tombstones
 from memory_fabric.store.queries import graph
@@ -39,6 +39,15 @@ def at(time: str, source: str = "mcp") -> Provenance:
 
 def whole(memory: Memory) -> Graph:
     return graph.read_graph(database(memory))
+
+
+def test_a_memory_that_was_said_again_is_as_old_as_its_last_statement(memory: Memory) -> None:
+    for day in (EARLY, LATEST):
+        memory.remember(decision("Sessions are kept in Redis"), USER, at=day)
+
+    [stored] = last_mentions.records(database(memory), "2027-01-01", "2027-01-01")
+
+    assert (stored.last_at, stored.newest) == (LATEST, 1)
 
 
 def forget(memory: Memory, when: str = LATER, **what: Any) -> dict[str, Any]:

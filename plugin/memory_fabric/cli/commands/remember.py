@@ -105,8 +105,7 @@ def remember(
         if failed and models.lacks_lesson(complete) and not as_json and is_terminal:
             question = "What to do instead?"
             lesson = typer.prompt(question, default="", show_default=False, prompt_suffix=" ")
-            stated = stated._replace(why=_with_lesson("", lesson))
-            complete = _completed(memory, stated)
+            complete = _completed(memory, stated._replace(why=_with_lesson("", lesson)))
         from memory_fabric.capture.remember import state  # imported late: only for valid input
 
         provenance = environment.provenance()._replace(agent=agent, domain=complete.domain)

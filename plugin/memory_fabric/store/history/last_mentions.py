@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from memory_fabric.models import CONFIRMED, OTHERS
+from memory_fabric.models import CONFIRMED, OTHERS, RESTATED
 from memory_fabric.store.database import Database
 
 KINDS = ENTITY, RECORD = "entity", "record"
@@ -13,7 +13,8 @@ _PRUNABLE = (
     "status = 'active' AND pinned = 0 AND superseded_by = '' AND (valid_to = '' OR valid_to > ?) "
     f"AND scope <> 'local' AND source <> '{OTHERS}'"
 )
-_SAID_AT = f"max({{0}}created_at, coalesce(json_extract({{0}}body, '$.evidence.{CONFIRMED}'), ''))"
+_AT = "coalesce(json_extract({{0}}body, '$.evidence.{}'), '')"
+_SAID_AT = f"max({{0}}created_at, {_AT.format(CONFIRMED)}, {_AT.format(RESTATED)})"
 # The two queries select the fields of AgedMemory in order, beginning with `row`.
 _RECORDS = f"SELECT seq, '', type, {_SAID_AT.format('')} AS at, id, sightings FROM records"
 _ENTITIES = """

@@ -79,12 +79,14 @@ def _repeated(c: Connection, new: Record, old: Record, seen: list[str], *, echo:
     second = len(sessions) > len(seen) and bool(new.session) and models.PROMPT not in new.evidence
     stored = old if weaker else _strengthened(old, new, second)
     if not echo:
-        stored = stored._replace(evidence=_with_stated(old, new))
+        later = stated_at(new)[:10] > str(old.evidence.get(models.RESTATED) or stated_at(old))[:10]
+        evidence = _with_stated(old, new) | ({models.RESTATED: stated_at(new)} if later else {})
         against = list(dict.fromkeys([*models.contradicted(old), *models.contradicted(new)]))
         if len(against) > len(models.contradicted(old)) and stated_at(new) > stated_at(old):
             # Date the record by its repetition, so that it is newer than what it now contradicts.
-            evidence = {**stored.evidence, models.CONTRADICTS: against}
-            stored = stored._replace(valid_from=stated_at(new), evidence=evidence)
+            evidence[models.CONTRADICTS] = against
+            stored = stored._replace(valid_from=stated_at(new))
+        stored = stored._replace(evidence=evidence)
     if stored == old and sessions == seen:
         return _result(old, repeated=True), []
     lifted, undo = _replace(c, old, stored, sessions)
@@ -96,8 +98,7 @@ def put_record(c: Connection, payload: Payload, by: Provenance) -> Result:
     record = records.from_object(payload["record"])
     if tombstones.is_set(c, record.id):
         return {"record": None, "repeated": False}, []
-    before = records.find(c, "id = ?", (record.id,))
-    old, seen = before[0] if before else (None, [])
+    old, seen = next(iter(records.find(c, "id = ?", (record.id,))), (None, []))
     # Keep a stored record's link, which other operations set. For a new record, use the payload's.
     if old is not None:
         record = record._replace(superseded_by=old.superseded_by, valid_to=old.valid_to)
