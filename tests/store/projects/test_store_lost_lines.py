@@ -94,6 +94,24 @@ def test_a_lost_record_is_restored_from_its_line_in_memory_md_if_the_journal_is_
     assert RULE in (world.local / "decisions.jsonl").read_text("utf-8")
 
 
+def test_a_record_is_restored_from_memory_md_if_its_journal_line_was_edited_by_hand(
+    tmp_path: Path,
+) -> None:
+    world = World(tmp_path)
+    remember(world, "constraint", RULE)
+    journal = world.local / "decisions.jsonl"
+    journal.write_text(journal.read_text("utf-8").replace("main", "master"), "utf-8")
+    for path in world.home.glob("projects/*/[go]*"):  # the database and its journal
+        path.unlink()
+    remember(world, "constraint", "Always write tests first")
+    assert memory_md.LACKED in block(world) and RULE in block(world)
+
+    environ = {"PATH": os.environ["PATH"], **world.environ}
+    said = run_here(["project", "adopt", "--yes"], environ, world.project, "")
+
+    assert "Restored 1 record." in said.out and RULE in said.out
+
+
 def test_a_record_is_restored_with_its_quotation_from_a_line_in_an_older_format(
     world: World,
 ) -> None:
