@@ -263,6 +263,19 @@ def test_one_command_can_accept_edit_and_drop_proposals_of_several_projects(
     assert "of what you said" not in shell.run("learn").out
 
 
+def test_a_proposal_is_not_accepted_if_its_other_words_are_known(
+    shell: Shell, machine: Machine
+) -> None:
+    ids, known = proposed(shell, machine), "Never use the mock database"
+    shell.remember(known)
+
+    done = shell.run("learn", "--accept", f"{ids['mock']}={known}")
+    dropped = shell.run("learn", "--drop", f"{ids['mock']}={known}")
+
+    assert done.status == 2 and "says this already" in done.err
+    assert dropped.status == 2 and ids["mock"] in shell.run("learn").out
+
+
 def test_undoing_a_learn_run_keeps_accepted_proposals(shell: Shell, machine: Machine) -> None:
     ids = proposed(shell, machine)
     words = "Never use the mock database"

@@ -23,7 +23,7 @@ from memory_fabric.store.schema import ACTIVE_CURRENT, CURRENT
 from memory_fabric.text import one_line, same_form, without_controls
 
 # Keys of evidence that becomes invalid when the record's text changes.
-_OF_THE_WORDS = frozenset((models.QUOTATION, models.CONTRADICTS, "noted", "agreed"))
+_OF_THE_WORDS = frozenset((models.QUOTATION, models.CONTRADICTS, models.PASTED, "noted", "agreed"))
 REMEMBERED, FORGOTTEN, KEPT, OPENED = "remembered", "forgotten", "kept", "taken back"
 Done = tuple[str, Record]
 

@@ -10,7 +10,7 @@ from itertools import groupby
 
 import typer
 
-from memory_fabric.capture.edit import Edit, change, decision, request
+from memory_fabric.capture.edit import REMEMBERED, Edit, change, decision, request
 from memory_fabric.cli import environment, formatting, show
 from memory_fabric.cli.commands.import_export import undo_last
 from memory_fabric.cli.commands.review import say_done, show_waiting
@@ -229,7 +229,7 @@ def _decide(settings: Settings, accept: Sequence[str], drop: Sequence[str], as_j
     for keep, name in [(True, name) for name in accept] + [(False, name) for name in drop]:
         id_, _, words = name.partition("=")
         named = [r.id for project, r in proposed if id_ in (project.name, r.id, short_id(r.id))]
-        if not named or not wanted.keys().isdisjoint(named) or (words and len(named) > 1):
+        if not named or not wanted.keys().isdisjoint(named) or (words and (named[1:] or not keep)):
             text = f"{id_} is no proposal and no project with one, or is named twice."
             raise BadInput("id", text, remedy="memory-fabric learn lists them.")
         wanted |= dict.fromkeys(named, (keep, request(text=words or None)))
@@ -238,8 +238,8 @@ def _decide(settings: Settings, accept: Sequence[str], drop: Sequence[str], as_j
         keep, edit = wanted[record.id]
         with closing(home_projects.memory_of(settings, project.id)) as memory:
             memory.batch = step
-            did, new = decision(memory, record.id, by, keep=keep)()
-            done.append((did, change(memory, new.id, edit, (), by).new if edit.text else new))
+            did = None if edit.text else decision(memory, record.id, by, keep=keep)()
+            done.append(did or (REMEMBERED, change(memory, record.id, edit, (), by).new))
             memory.flush()
     say_done(done, as_json)
     if not as_json:
