@@ -29,8 +29,7 @@ def domain_name(text: str) -> str:
 
 def read_domains(file: Payload, complaints: list[str]) -> DomainConfig:
     """Read the tables `[domains.NAME]` (keys `agents`, `paths`, `isolate`) and `[agents.TYPE]`
-    (keys `domain`, `isolate`). An invalid value of `isolate` counts as true, because the user
-    evidently wants isolation.
+    (keys `domain`, `isolate`). An invalid `isolate` counts as true: the user wants isolation.
     """
     agents: dict[str, str] = {}
     paths: dict[str, str] = {}

@@ -381,9 +381,8 @@ def any_turn_of(entry: Mapping[str, Any], sidechain: bool = False) -> Turn | Non
 
 
 def _sent_meanwhile(entry: Mapping[str, Any]) -> tuple[object, Mapping[str, Any]]:
-    """If an entry is an attachment with a message that was sent while the assistant worked, return
-    the message, and the entry with those fields of the attachment that show the sender. For any
-    other entry, return (None, entry).
+    """If an entry attaches a message sent while the assistant worked, return the message, and the
+    entry with the attachment's fields that show the sender. Otherwise return (None, entry).
     """
     queued = table_in(entry, "attachment")
     if queued.get("type") != "queued_command":

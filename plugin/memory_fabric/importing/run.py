@@ -59,9 +59,8 @@ def new_batch() -> str:
 def plan(
     memory: Memory, source: Source, path: str, here: Here, others: dict[str, list[str]]
 ) -> Plan:
-    """Read a source and select what to store, without writing anything. `others` maps names of
-    other projects to their folders. If it is empty, statements about other projects are left out.
-    Raises BadInput, StoreUnavailable, OSError.
+    """Select what to store from a source; write nothing. `others` maps other projects to folders;
+    if empty, statements about these are left out. Raises BadInput, StoreUnavailable, OSError.
     """
     reading = source.read(path, here._replace(whole=True) if others else here)
     left = Left(reading.left)

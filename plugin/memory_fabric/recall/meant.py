@@ -1,8 +1,7 @@
 """Resolve names that a question mentions by an alias or misspells, and the time before or after an
-event that it mentions ("before the migration"). A word is a misspelt name only if it is neither in
-the memory's texts nor an ordinary word, and exactly one known name is near enough. Words of five
-letters may differ by one edit (a letter added, removed or replaced, or two letters swapped), words
-of eight letters by two.
+event in it ("before the migration"). A word is a misspelt name only if it is neither in the
+memory's texts nor an ordinary word, and exactly one known name is near. Words of five letters may
+differ by one edit (a letter added, removed or replaced, or two swapped), those of eight by two.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

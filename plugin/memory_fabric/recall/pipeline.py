@@ -1,8 +1,7 @@
-"""The recall pipeline: parse, correct spelling, retrieve, normalize. For a prompt, hooks then drop
-hits below the relevance floor, merge duplicates and rank. For a question, the pipeline also finds
-turns of related sessions and texts of similar meaning. It then merges duplicates, raises hits with
-related entities, ranks, replaces turns by the records that they repeat, moves trusted statements
-up, and drops weak hits.
+"""The recall pipeline: parse, correct spelling, retrieve, normalize. For a prompt, hooks drop hits
+below the relevance floor, merge duplicates and rank. For a question, it also finds turns of related
+sessions and texts alike in meaning. It then merges duplicates, raises hits with related entities,
+ranks, replaces turns by records that they repeat, moves trusted statements up, and drops weak hits.
 """
 
 from collections.abc import Container, Mapping, Sequence

@@ -1,7 +1,6 @@
-"""The text for the start of a session: open questions, rules, decisions, facts and fixes. The text
-depends only on its records and on which of them are stale, so an unchanged memory yields the same
-bytes. The text never exceeds its budget. Lines are not cut: records of lower rank that do not fit
-are left out and counted.
+"""The text for the start of a session: open questions, rules, decisions, facts and fixes. It
+depends only on its records and on which are stale, so an unchanged memory yields the same bytes. It
+never exceeds its budget: no line is cut, but the last records may be left out and counted.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -1,7 +1,6 @@
 """Find the programs that a command really runs, without wrappers, in one form for all package
 managers. A wrapper runs the command in its arguments: `sudo make`, `uv run pytest`, `watch date`. A
-script of package.json has the form `(manager, "run", script)` for every manager. `programs.txt`
-lists the wrappers and programs.
+script of package.json has the form `(manager, "run", script)`. `programs.txt` lists both.
 """
 
 from __future__ import annotations

@@ -194,7 +194,7 @@ def test_backups_made_while_the_clock_was_wrong_neither_stop_new_ones_nor_outliv
     path = database(memory).path
     wrong_s = time.time() + 10 * 365 * DAY_S
     with monkeypatch.context() as clock:
-        clock.setattr(backup.time, "time_ns", lambda: int(wrong_s * 1e9))
+        clock.setattr(time, "time_ns", lambda: int(wrong_s * 1e9))
         early = [backup.create(path) for _ in range(backup.KEPT)]
     for wrong in (*early, os.path.dirname(early[0])):
         os.utime(wrong, (wrong_s, wrong_s))

@@ -37,9 +37,8 @@ def standing(
     memory: Memory, now: str, left_out: Collection[str] = (), seen: Collection[str] = ()
 ) -> session_block.Contents:
     """Return the current records for the text at a session's start, best first, except `left_out`
-    and `seen`. In the result, `rules` includes pinned records that are not decisions, `known` has
-    facts and the fixes of the week before `now` (ISO 8601), and `more` counts the rules and
-    decisions that did not fit.
+    and `seen`. `rules` has pinned records that are not decisions, `known` has facts and fixes of
+    the week before `now` (ISO 8601), and `more` counts rules and decisions that did not fit.
     """
     # If the limit MAX_READ is reached, also read the pinned records and the user's statements.
     values = (*STANDING_TYPES, OTHERS)

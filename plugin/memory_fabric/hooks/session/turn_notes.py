@@ -190,10 +190,9 @@ class OwnedTurn(NamedTuple):
 
 
 def with_owners(db: Database, turns: Sequence[Turn], session: str) -> list[OwnedTurn]:
-    """Return the turns of a session's transcript in order, each with the session it belongs to. A
-    forked session begins with copied turns. No turn up to the last copy is its own. A turn is a
-    copy if it has another session's id, or is already stored for another session (with the same
-    uuid, or with the same time, role and text).
+    """Return the turns of a session's transcript in order, each with its session. A forked session
+    begins with copied turns. No turn up to the last copy is its own. A turn is a copy if it has
+    another session's id, or is stored for another (with the same uuid, or time, role and text).
     """
     keepers = _keepers(db, turns)
     # A prompt copied into a fork has no session id, so it gets the session id of the next answer.

@@ -43,10 +43,9 @@ class Store(Protocol):
     `page` maps the names of the page's queries (as in PAGE_QUERIES) to functions, which take a
     memory and the query's parameters. `begin` starts background work; `end` stops it. `admit`
     raises Unauthorized for an invalid key. `answer` returns the result of `job(memory)` as JSON.
-    `accept` stores a text durably in the ingest queue. `ingested` returns the state of a text in
-    the queue, or None for an unknown id. `reasons` returns why a text sent now would not be stored
-    or processed. `mcp_manager` returns the SDK's manager of MCP sessions over streamable HTTP. All
-    methods may raise FabricError.
+    `accept` stores a text in the ingest queue. `ingested` returns the state of a text in the queue,
+    or None for an unknown id. `reasons` returns why a text sent now would not be stored or
+    processed. `mcp_manager` returns the SDK's manager of MCP sessions. All may raise FabricError.
     """
 
     page: Mapping[str, Callable[..., Any]]

@@ -32,9 +32,8 @@ _NESTED_FROM = 2
 
 
 def candidates(memory: Memory, filters: Filters) -> tuple[list[Candidate], list[str]]:
-    """Return the notes of the project's client memory files that match the filters, and messages
-    about failures. A note's id is `native:<file>#<n>`. Notes have no domain, so a memory limited to
-    domains returns none.
+    """Return matching notes of the project's client memory files, and messages about failures. A
+    note's id is `native:<file>#<n>`. Notes have no domain, so a memory limited to domains has none.
     """
     project = memory.project
     # Notes have no agent, session or category, so no note matches a filter by these.
