@@ -465,6 +465,26 @@ class TestRejectedAlternative:
         assert client.is_open("We decided on Redis") and "contradicts" not in told
         assert client.record_of("cache is Redis").alternatives == ("Memcached",)
 
+    @pytest.mark.parametrize("instead", ["{id}", "Redis for the session cache"])
+    @pytest.mark.parametrize(
+        "correction",
+        [
+            "We decided on Valkey instead of Redis or Memcached for the session cache",
+            "We no longer use what we decided on, Redis instead of Memcached for the session cache",
+        ],
+    )
+    def test_a_note_replaces_a_statement_whose_words_a_later_correction_repeats(
+        self, client: SimulatedClient, correction: str, instead: str
+    ) -> None:
+        client.prompt(f"{self.SAID}.")
+        old = client.id_of("Redis")
+        client.prompt(f"{correction}.")
+
+        line = f'Valkey holds them. Instead of: {instead.format(id=old)}. From: "{correction}"'
+
+        assert f"Replaced: {old}" in self.noted(client, line)
+        assert old not in [record.id[-8:] for record in client.records("valid_to = ''")]
+
     def test_a_correction_in_the_same_prompt_still_contradicts_the_statement(
         self, client: SimulatedClient
     ) -> None:
