@@ -11,9 +11,9 @@ from memory_fabric.sharing.replica import inbox, outbox, space
 from memory_fabric.sharing.replica.wire import Position, TeamOperation
 from memory_fabric.sharing.team import exchange
 from memory_fabric.store.forget import purge
-from memory_fabric.store.history import merge, undo
+from memory_fabric.store.history import last_mentions, merge, undo
 from sharing.replicas import Home, Log
-from store.support import TOOL, USER, create, entity
+from store.support import TOOL, USER, create, decision, entity
 
 ALIASES = (
     "SELECT e.name, a.alias FROM aliases AS a JOIN entities AS e ON e.id = a.entity ORDER BY 1, 2"
@@ -310,3 +310,17 @@ def test_a_record_changed_elsewhere_before_some_of_its_words_were_purged_stays_w
     assert list(desk.records()) == list(laptop.records()) == left
     assert desk.push() == laptop.push() == 0
     assert files_with(desk, "Zebraville") == files_with(laptop, "Zebraville") == set()
+
+
+def test_a_memory_said_again_on_one_machine_has_the_same_age_on_the_other(
+    desk: Home, laptop: Home
+) -> None:
+    desk.say("Use UTC")
+    exchanged(desk, laptop)
+    again = "2099-01-01T00:00:00.000Z"
+    desk.memory.remember(decision("Use UTC"), USER, at=again)
+    exchanged(desk, laptop)
+
+    for home in (desk, laptop):
+        [aged] = last_mentions.records(home.database, "2100", "2099-01-02")
+        assert aged.last_at == again

@@ -31,7 +31,7 @@ CLAIMED = (
 OWN = "trust source scope confidence pinned generalizable relations status author project".split()
 EVIDENCE = (
     models.WHEN, models.ALSO, models.UNSAID, QUOTATION, models.CONTRADICTS, models.EFFECT,
-    models.LIFTED, models.CONFIRMED, "noted", RELEASED, FOR_TEAM,
+    models.LIFTED, models.CONFIRMED, models.RESTATED, "noted", RELEASED, FOR_TEAM,
 )  # fmt: skip
 # Matches where an absolute path may begin: not inside a longer path or word, except after the
 # beginning of a URL or a one-letter option (-I/usr/include).
