@@ -301,6 +301,10 @@ def test_purged_words_do_not_return_by_a_later_compaction_of_their_session(
     client: SimulatedClient,
 ) -> None:
     client.say("user", "Look at the walrus-gateway and its port.")
+    tasks = [{"content": "Test the walrus-gateway", "status": "pending"}]
+    path = str(client.project / "walrus-gateway.py")
+    client.say("assistant", call("Edit", file_path=path), call("TodoWrite", "t2", todos=tasks))
+    client.say("user", answer("t1"), answer("t2"))
     client.say("assistant", "The walrus-gateway listens on 8080.")
     client.stop()
     assert client.command("forget", "--purge", "walrus-gateway", "--yes").returncode == 0

@@ -161,9 +161,7 @@ def _step(
 
 
 def keeper(memory: Memory) -> transcript.Keep:
-    """Return a function that drops a turn from a time with capture off, and gives one of which a
-    purge erased words as it is stored.
-    """
+    """Return a function that drops turns said with capture off, and gives erased ones as stored."""
     off, db = switches.off_times(switches.WRITE, *memory.switched_by), memory.session_database()
     erased = "SELECT text FROM episodes WHERE uuid = ? AND instr(text, ?)"
 
