@@ -164,3 +164,4 @@ def test_the_user_binds_a_lifted_rule_again_by_stating_it_with_a_condition(
     remember(client, "Pushes wait for a review", "git push")
 
     assert decided(client, "git push") == "deny"
+    assert "is lifted" not in client.command("rules").stdout

@@ -48,7 +48,7 @@ def rules(
         memory = visible_to_process(whole)
         loaded = matching.load(memory)
         lifted = memory.find_records(f"{ACTIVE_CURRENT} AND instr(body, '\"{LIFTED}\"') > 0")
-        lifted = [record for record in lifted if record.evidence.get(LIFTED)]
+        lifted = [r for r in lifted if r.evidence.get(LIFTED) and not r.evidence.get(WHEN)]
         times = counts.times_rules_told(memory)
     if as_json:
         rows = [_as_json(rule) | {"told": times.get(rule.record.id, 0)} for rule in loaded]
