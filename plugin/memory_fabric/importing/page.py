@@ -67,9 +67,8 @@ class Found(NamedTuple):
 
 
 class Written(NamedTuple):
-    """A page to write: file name without extension, text, and the numbers of its records and rows.
-    `parts` yields the text in parts of a few thousand lines. It can be iterated only once, and only
-    inside the `with` block of `pages`.
+    """A page to write: file name without extension, text, numbers of records and rows. `parts`
+    yields the text in pieces of a few thousand lines, once, inside the `with` block of `pages`.
     """
 
     name: str

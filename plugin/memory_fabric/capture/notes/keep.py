@@ -128,7 +128,7 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
     text, why = without_secrets(without_full_stop(note.text)), without_secrets(note.why)
     named = replaced.named(memory, note.instead_of, text) if note.instead_of else []
     over, quoted = replaced.alternatives(note.instead_of), from_user.quoted
-    # A record that rejects the same alternative, or comes from the prompt quoted, agrees with it.
+    # Records that reject the same alternative, or come from the quoted prompt, agree with it.
     rejected, stated = {*map(same_form, over)}, replaced.stated_in(memory, quoted, by.session)
     agreeing = [old for old in named if rejected & {*map(same_form, old.alternatives)}]
     agreeing += [old for old in stated if models.stated_at(old) >= from_user.at]
@@ -138,7 +138,8 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
     over = () if meant_records else over
     names, base = KnownNames(memory, text), USER_NOTE if by.trust == "user" else NOTE
     record = statement(text, type=note.kind, why=why, alternatives=over, known=names, base=base)
-    outcome, scope = ("neutral", "success")[note.kind == "fix"], "user" if everywhere else "team"
+    outcome = "success" if note.kind == "fix" else "neutral"
+    scope = "user" if everywhere else "team"
     record = record._replace(id=ids.new_id(), outcome=outcome, scope=scope, valid_from=from_user.at)
     record = record._replace(evidence=from_user.evidence(note, said))
     taken = [] if candidate is None else [candidate]
@@ -162,7 +163,8 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
     # Close contradictory records of the note's own session, because the note corrects them.
     own = [old for old in contrary if old.session == by.session and not said.precedes(old)]
     refuted = [o for o in own if not replaced.refusal(memory, new, quoted, o)]
-    closing, against = closing + refuted, against + [old for old in contrary if old not in refuted]
+    closing += refuted
+    against += [old for old in contrary if old not in refuted]
     if by.source == "compaction" and _was_noted(memory, record, from_user.words, by.session):
         return None
     if _is_queued(memory, record, by.session):

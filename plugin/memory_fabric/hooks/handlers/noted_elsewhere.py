@@ -25,9 +25,8 @@ def agent_memory_store(event: Event, context: RequestContext) -> None:
 
 
 def summary_store(event: Event, context: RequestContext) -> None:
-    """Store the notes that the client's summary of a compaction contains. Notes may quote any
-    prompt of the session. The next Stop or prompt reports the outcome, because the model would see
-    a reply to PostCompact as raw text.
+    """Store the notes in a compaction's summary. They may quote any prompt of the session. The next
+    Stop or prompt reports the outcome: the model would see a reply to PostCompact as raw text.
     """
     summary = event.text("compact_summary")
     if not may_hold(summary):
