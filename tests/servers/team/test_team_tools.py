@@ -16,6 +16,7 @@ from memory_fabric.servers.http import team_memory, team_store, team_tools
 from memory_fabric.servers.http.team_memory import TeamMemory, undo_last
 from memory_fabric.servers.http.team_reader import TeamReader
 from memory_fabric.servers.http.team_tools import SAID_BY
+from memory_fabric.sharing.server.log import SharedLog
 from memory_fabric.store.queries import graph
 from memory_fabric.store.queues import ingest_queue
 from team.postgres import ANN, BOB
@@ -275,6 +276,27 @@ def test_undo_takes_back_the_last_change_with_all_its_statements(
     assert undo_last(memory) == 2
     assert names(structure(memory, "read_graph")) == ["Disk", "Cart"]
     assert undo_last(memory) == 0
+
+
+@pytest.mark.parametrize("is_undone", [True, False])
+def test_undo_takes_back_no_change_twice_and_passes_over_none_for_a_statement_of_a_machine(
+    memory_of: MemoryOf, *, is_undone: bool
+) -> None:
+    memory = memory_of(ANN)
+    write(memory, "create_entities", entities=[new("Cart")])
+    if is_undone:
+        undo_last(memory)
+    replaced = (
+        "SELECT op_id::text FROM memory_fabric.operations WHERE NOT superseded AND space = %s"
+    )
+    base = [id_ for (id_,) in memory.reader.query(replaced, (memory.space,)) if is_undone]
+    said = entity("Cart")._replace(origin="laptop", base=tuple(base))
+    SharedLog(memory.connection, memory.space).push([said])
+
+    undone = undo_last(memory)
+
+    left = names(structure(memory, "read_graph"))
+    assert (undone, left) == ((0, ["Cart"]) if is_undone else (1, []))
 
 
 def test_a_team_has_no_local_database_and_keeps_no_sessions(memory_of: MemoryOf) -> None:

@@ -28,13 +28,14 @@ from memory_fabric.text import name_key, same_form
 Result = dict[str, Any]
 # `origin` of this server's operations, and of its undos. In other operations, it is a machine's id.
 ORIGIN, UNDOING = "serve-team", "serve-undo"
-# SQL that selects the caller's operations made here that hold: all later ones on the same key were
-# undone, each by one undo. A purge removes the value.
+# SQL that selects the caller's operations made here that hold: not replaced, or each later one on
+# the key was undone by one undo. A purge removes the value.
 _STANDING = (
-    "FROM memory_fabric.operations o WHERE o.space = %s AND o.author = memory_fabric.caller() "
-    "AND o.origin = %s AND o.payload ? 'value' AND 0 = (SELECT coalesce(sum("
-    "CASE l.origin WHEN %s THEN -1 ELSE 1 END), 0) FROM memory_fabric.operations l "
-    "WHERE l.space = o.space AND l.key = o.key AND l.author = o.author AND l.seq > o.seq)"
+    "FROM memory_fabric.operations o WHERE o.space = %s AND o.author = memory_fabric.caller() AND "
+    "o.origin = %s AND o.payload ? 'value' AND (NOT o.superseded OR (0, 0) = (SELECT min(n), "
+    "(array_agg(n ORDER BY seq DESC))[1] FROM (SELECT l.seq, sum(CASE l.origin WHEN %s THEN -1 "
+    "ELSE 1 END) OVER (ORDER BY l.seq) AS n FROM memory_fabric.operations l WHERE l.space = o.space"
+    " AND l.key = o.key AND l.author = o.author AND l.seq > o.seq) AS later))"
 )
 
 
@@ -122,8 +123,7 @@ def append(memory: TeamMemory, statements: Iterable[Statement], origin: str = OR
     by_key = {statement.key: statement for statement in statements}
     if not by_key:
         return
-    heads: dict[str, list[str]] = {}
-    last = ""
+    heads, last = dict[str, list[str]](), ""
     rows = memory.reader.call("heads_of", list(by_key), True, "{}", columns="op_id, key, clock")
     for op_id, key, reading in rows:
         heads.setdefault(key, []).append(str(op_id))
