@@ -243,3 +243,25 @@ def test_a_memory_forgotten_while_a_machine_exchanged_nothing_stays_forgotten(
     laptop.now()
 
     assert desk.decisions() == laptop.decisions() == ["The shop has one database"]
+
+
+def test_an_observation_forgotten_while_a_machine_exchanged_nothing_stays_forgotten(
+    desk: Machine, laptop: Machine, repository: Repository
+) -> None:
+    texts = ["It is old", "It listens on 80"]
+    ledger = {"name": "Ledger", "entityType": "service", "observations": texts}
+    with desk.opened() as memory:
+        by = Provenance("cli", trust="user")
+        memory.write("create_entities", {"entities": [ledger]}, by, store="project")
+    desk.now()
+    laptop.now()
+
+    desk.run("sync", "git", "leave")
+    old = {"entityName": "Ledger", "observations": texts[:1]}
+    with desk.opened() as memory:
+        memory.write("forget", {"ids": [], "deletions": [old]}, by, store="project")
+    desk.tied(repository)
+    laptop.now()
+
+    assert rows_of(laptop) == rows_of(desk)
+    assert rows_of(desk)["observations"] == [("Ledger", texts[1])]

@@ -155,12 +155,14 @@ def show(c: sqlite3.Connection, before: heads.Head | None, now: heads.Head | Non
     head = now or before
     if value == was or head is None:
         return
-    # A record may have been forgotten after it was stated, while this machine exchanged nothing.
+    # It may have been forgotten after it was stated, while this machine exchanged nothing.
     later = "SELECT 1 FROM tombstones WHERE id = ? AND created_at > ? AND NOT EXISTS ("
     later += "SELECT 1 FROM team_heads WHERE key = ?)"
     known = (tombstone_of(head.key), head.made_at, wire.key_of(wire.DISMISSAL, head.key))
-    if head.kind == wire.RECORD and before is None and c.execute(later, known).fetchone():
-        c.execute("INSERT OR IGNORE INTO team_due VALUES (?, ?)", (head.kind, known[0]))
+    if value and before is None and c.execute(later, known).fetchone():
+        names = json.dumps([value[name] for name in wire.NAMED_BY[head.kind]], ensure_ascii=False)
+        due = (head.kind, value["id"] if head.kind == wire.RECORD else names)
+        c.execute("INSERT OR IGNORE INTO team_due VALUES (?, ?)", due)
     elif value is not None:
         _SAYING[head.kind](_Stated(c, value))
     elif was is not None:
@@ -184,8 +186,7 @@ class _Stated:
 
     def __init__(self, c: sqlite3.Connection, value: Value) -> None:
         self.c, self.value = c, value
-        own = value.get("own")
-        self._own: Value = own if isinstance(own, dict) else {}
+        self._own: Value = own if isinstance(own := value.get("own"), dict) else {}
         trust, source = self._own.get("trust"), self._own.get("source")
         self._by = models.Provenance(
             source if isinstance(source, str) and source else "cli",
@@ -221,8 +222,7 @@ class _Stated:
 
     def dismiss(self) -> None:
         """Forget others' statements under the key in `value`, and refuse equal ones in future."""
-        key = self.value["of"]
-        for head in heads.where(self.c, "key = ?", (key,)):
+        for head in heads.where(self.c, "key = ?", (key := self.value["of"],)):
             said = head.stated or {}
             if head.kind == wire.RECORD:
                 self._apply("forget", {"ids": [said.get("id", "")]})
@@ -303,9 +303,8 @@ class _Stated:
             for end in ("from", "to"):
                 self._remove_if_unsaid(value[end])
         else:  # a dismissal: accept others' statements on its key again
-            id_ = (tombstone_of(value["of"]),)
-            buried = self.c.execute("SELECT * FROM tombstones WHERE id = ?", id_).fetchall()
-            self._apply("tombstones", {"add": [], "remove": [list(row) for row in buried]})
+            buried = "SELECT * FROM tombstones WHERE id = ?", (tombstone_of(value["of"]),)
+            self._apply("tombstones", {"add": [], "remove": [*map(list, self.c.execute(*buried))]})
 
     def _create_entity(self, name: str, kind: str, **more: Any) -> None:
         self._apply("create_entities", {"entities": [{"name": name, "entityType": kind} | more]})
