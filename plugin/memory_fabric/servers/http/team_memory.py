@@ -123,7 +123,8 @@ def append(memory: TeamMemory, statements: Iterable[Statement], origin: str = OR
     by_key = {statement.key: statement for statement in statements}
     if not by_key:
         return
-    heads, last = dict[str, list[str]](), ""
+    heads: dict[str, list[str]] = {}
+    last = ""
     rows = memory.reader.call("heads_of", list(by_key), True, "{}", columns="op_id, key, clock")
     for op_id, key, reading in rows:
         heads.setdefault(key, []).append(str(op_id))
