@@ -46,8 +46,8 @@ NOTE_KINDS = {
 }  # fmt: skip
 # Kinds of notes whose name differs from the name of the record type.
 TYPE_ALIASES = {word: kind for word, kind in NOTE_KINDS.items() if word != kind}
-# The names of types as shown to people, where they differ from the stored names.
-_SHOWN = {kind: word for word, kind in TYPE_ALIASES.items() if kind != "question"}
+# The names of types as shown to people, if not the stored ones: the first kind of each type.
+_SHOWN = {kind: word for word, kind in reversed(TYPE_ALIASES.items()) if kind != "question"}
 # All record types except `session`, whose records are summaries written only by hooks.
 STATED_TYPES = tuple(sorted(RECORD_TYPES.keys() - {"session"}))
 _FOLLOWED = frozenset(kind for kind, row in RECORD_TYPES.items() if row.is_followed)

@@ -223,7 +223,7 @@ def read_notes(path: str, here: Here, left: Left) -> Iterator[Item | Relation]:
                 continue
             category, statement, context = _observation(block) or ("", "", "")
             name = category.casefold()
-            name = TYPE_ALIASES.get(name) or CATEGORIES.get(name) or name
+            name = CATEGORIES.get(name) or TYPE_ALIASES.get(name) or name
             if not category:
                 statement = _headed(block, title, "Observations", "Relations")
             yield item._replace(
