@@ -1,6 +1,5 @@
-"""The embedding model all-MiniLM-L6-v2, a BERT encoder with six layers, implemented in numpy. It is
-loaded from two files and needs only numpy and the tokenizer. It downloads and writes nothing, and
-reads no environment variable.
+"""The embedding model all-MiniLM-L6-v2, a BERT encoder with six layers, implemented in numpy. It
+needs two files, numpy and the tokenizer, downloads and writes nothing, and reads no variables.
 """
 
 import json

@@ -323,6 +323,34 @@ SENTENCES = f"Beer is sold in three sizes. {SAME} Never push to the main branch 
 DECISION = "A product exists once, and its unit amounts are entered on the order"
 
 
+def test_a_decision_that_a_note_quotes_stays_one_record_when_it_is_said_again(
+    client: SimulatedClient,
+) -> None:
+    said = "We decided to use UTC in all tables."
+    client.note("decision", "Tables use UTC", said)
+
+    notices = [
+        client.fire("UserPromptSubmit", session, prompt=said).get("systemMessage", "")
+        for session in ("session-1", "session-2")
+    ]
+    client.stop(session="session-2")
+
+    (record,) = client.records()
+    assert (record.what, record.evidence["quotation"]) == ("Tables use UTC", said)
+    assert notices == ["", ""]
+
+
+def test_a_decision_that_is_said_again_and_taken_back_is_told_with_these_words(
+    client: SimulatedClient,
+) -> None:
+    said = "We decided to use UTC in all tables."
+    client.note("decision", "Tables use UTC", said)
+
+    reply = client.fire("UserPromptSubmit", "session-2", prompt=f"{said} No, scratch that.")
+
+    assert "scratch that" in reply["systemMessage"]
+
+
 def test_a_sentence_that_a_note_quotes_with_others_is_no_candidate_when_said_again(
     client: SimulatedClient,
 ) -> None:

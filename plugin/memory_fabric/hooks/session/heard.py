@@ -137,8 +137,7 @@ def store_stated(
 ) -> list[Record]:
     """Store the explicit statements of a prompt, unless notes are off, and return the new records.
     If the text may be pasted, these are candidates, which the user must confirm. `at` is the time
-    of an old prompt. `staged` is the time of a new prompt if it is not known yet who wrote it: the
-    records then have only the assistant's trust.
+    of an old prompt, `staged` of a new one with an unknown sender: it has the assistant's trust.
     """
     if context.memory.settings.notes == "off":
         return []
@@ -163,6 +162,8 @@ def store_stated(
         record = record._replace(confidence=CANDIDATE) if is_long else record
         evidence = {**record.evidence, **quoted, **({STAGED: staged} if staged else {})}
         record = record._replace(scope=said.scope, evidence=evidence, valid_from=at)
+        noted = replaced.noted_before(context.memory, text) if is_all else None
+        record = noted._replace(id="") if noted else record  # it is said again
         stored, is_new = state(context.memory, record, context.by("prompt", session, trust))
         new_records += [stored] if stored is not None and is_new else []
     return new_records
