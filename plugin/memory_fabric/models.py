@@ -105,7 +105,7 @@ PROMPT, BEFORE, AGAIN = "prompt", "before", "again"
 # Key of a candidate's evidence: it may be pasted text, so only the user may accept or reject it.
 PASTED = "pasted"
 MAX_SHOWN_CHARS = 400  # the maximum length of a record's text in questions and notices
-CONFIRMED, RESTATED = "confirmed", "restated"  # when the user confirmed it, and said it again
+CONFIRMED, RESTATED = "confirmed", "restated"  # evidence: when the user confirmed, repeated it
 # Key for the client (`codex`) in evidence of records and in session notes; unset for Claude Code.
 CLIENT = "client"
 # Keys of an imported record's evidence: the program or file that it came from, the file and the

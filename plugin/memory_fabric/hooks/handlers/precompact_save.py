@@ -30,7 +30,7 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     start, read_on = files.size_of(path) - TAIL_BYTES, reader_of(context.memory.settings.client)
     reading = read_on(path, max(0, start), "", MAX_BYTES, max_said=MAX_BYTES)
     turns = list(filter(None, map(keeper(context.memory), reading.turns)))
-    if any(ERASED in turn.text for turn in turns):  # files and tasks may be named like purged words
+    if any(ERASED in turn.text for turn in turns):  # purged words may be in files' names
         turns = [turn._replace(tools=()) for turn in turns]
     database = context.memory.session_database()
     inside = context.memory.settings.project_dir.rstrip(os.sep) + os.sep

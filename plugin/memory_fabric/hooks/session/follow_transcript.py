@@ -161,7 +161,7 @@ def _step(
 
 
 def keeper(memory: Memory) -> transcript.Keep:
-    """Return a function that drops turns said with capture off, and gives erased ones as stored."""
+    """Return a function that drops turns said while capture was off, and omits purged words."""
     off, db = switches.off_times(switches.WRITE, *memory.switched_by), memory.session_database()
     erased = "SELECT text FROM episodes WHERE uuid = ? AND instr(text, ?)"
 

@@ -62,7 +62,7 @@ def missing(memory: Memory, author: str = "", max_bytes: int = MAX_BYTES) -> Mis
     if memory.unavailable or not lacking:
         return lost
     written = _lines_of(own_lines.journal_of(memory) or os.devnull, max_bytes)
-    lacking -= {line["id"] for line in written if lost}  # prefer journal: it has author and scope
+    lacking -= {line["id"] for line in written if lost}  # prefer the journal: it names authors
     days = (str(line.get("created_at", ""))[:10] for line in written)
     since = min(filter(None, days), default="")
     stated = [_stated(id_, lines[id_], since) for id_ in lines if id_ in lacking]

@@ -16,8 +16,8 @@ from memory_fabric.store.home import launch_marks
 NAME = "config.toml"
 SWITCHES = "switches.json"
 EVERYWHERE = "*"
-# The switches for the assistant's notes and for capture, and the end of the key of the periods
-# [from, until] in which one was off: notes, or all that was said, in these is never saved.
+# The switches for the assistant's notes and for capture. The key `<switch>_off_times` lists periods
+# [from, until] in which the switch was off: notes, or turns, from these periods are never saved.
 NOTES, WRITE, OFF_TIMES, MAX_OFF_TIMES = "notes", "write", "_off_times", 50
 FOR_EVER = "9999"
 
