@@ -40,7 +40,7 @@ CUES = {
     "correction": "Sounds like a correction: note it if it holds.",
     "choice": "Sounds like a decision: note it if it is settled.",
     "change": "Sounds like a change of mind: note it if it holds.",
-    "person": "Says something lasting about the user; note it if so.",
+    "person": "Sounds like a lasting fact: note it if it is one.",
 }
 # A tool that runs in another session may have sent the prompt. To find it, read at most MAX_OTHERS
 # transcripts, and only those that changed within the last OTHERS_CHANGED_S seconds.
