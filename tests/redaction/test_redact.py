@@ -115,6 +115,12 @@ def test_a_url_password_that_contains_an_at_sign_is_redacted_completely() -> Non
     assert redact("mysql://ann:p4ss@word@db/x") == "mysql://ann:[redacted: password]@db/x"
 
 
+@pytest.mark.parametrize("password", ["Kd/9x", "x?7/k", "a//b9"])
+def test_a_password_with_a_slash_in_the_address_of_a_database_is_redacted(password: str) -> None:
+    address = f"postgresql+psycopg2://ann:{password}@db.internal:5432/billing"
+    assert redact(address) == address.replace(password, "[redacted: password]")
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -146,6 +152,9 @@ def test_a_url_password_that_contains_an_at_sign_is_redacted_completely() -> Non
         "basic internationalization of messages",
         "http://localhost:8080/users/@me",
         "http://localhost:8080?user=a@b",
+        "postgres://localhost:5432/billing?user=ann@example.org",
+        "mongodb://db1:27017,db2:27017/?appName=a@b",
+        "redis://{host}:{port}/0@x",
         "git@github.com:acme/billing.git",
         "ssh://git@example.org:22/acme/billing",
         "the sk-learn-compatible-estimator-checks pass",
@@ -302,6 +311,8 @@ ADVERSARIES = [
     "'login a password ' * (n // 17)",
     "'seed phrase: ' + 'apple ' * (n // 6)",
     "'db:5432:a:b:' * (n // 12)",
+    "'redis://b:' * (n // 10)",
+    "'redis://b:c/' + 'd/' * (n // 2)",
     "'1//0' * (n // 4)",
     "'AK' 'IA' * (n // 4)",
     "('.atl' 'asv1.') * (n // 9)",

@@ -71,7 +71,8 @@ def may_be_secret(value: str) -> bool:
 
 def without_url_secrets(text: str) -> str:
     """Redact the passwords, tokens and signatures in a text's URLs."""
-    text = form("credentials in url").sub(_hide_password_in_url, text)
+    for url in ("credentials in url", "password with slash"):
+        text = form(url).sub(_hide_password_in_url, text)
     text = form("oracle").sub(_hide_signed, text) if "@" in text and "/" in text else text
     text = form("dsn of go").sub(_hide_at_host, text) if "@" in text else text
     text = form("token in url").sub(
@@ -209,9 +210,8 @@ def _hide_flag(match: re.Match[str]) -> str:
         return match.group()
     if exact(r"[A-Z][A-Z_]{1,}[][:=|A-Z_.]*|[a-z]{2,12}=.*").fullmatch(value):
         return match.group()  # not a secret: a help text's placeholder, or a reference to a field
-    if is_placeholder(value) or is_prose or value.startswith(("/", "./", "~/", "@")):
-        return match.group()
-    if value.isalpha() and value.lower() in _OPTION_WORDS:
+    is_path = value.startswith(("/", "./", "~/", "@"))
+    if is_placeholder(value) or is_prose or is_path or value.lower() in _OPTION_WORDS:
         return match.group()
     return f"{lead}[redacted: password]"
 
