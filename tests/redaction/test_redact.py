@@ -232,6 +232,29 @@ def test_private_keys_are_redacted_completely_even_if_the_end_line_is_missing() 
     assert redact(f"a {begin}\n{body}") == "a [redacted: private key]"
 
 
+@pytest.mark.parametrize("lead", ["", "> ", "│ ", "    12  "])
+@pytest.mark.parametrize("width", [64, 60, 50, 40])
+@pytest.mark.parametrize("end", ["", "END"])
+def test_a_wrapped_private_key_is_redacted_up_to_its_last_short_line(
+    lead: str, width: int, end: str
+) -> None:
+    body = base64.b64encode(chance.randbytes(250)).decode()  # ends in a line of 16 characters
+    lines = [body[at : at + 64] for at in range(0, len(body), 64)]
+    parts = [line[at : at + width] for line in lines for at in range(0, len(line), width)]
+    begin, last = ("-" * 5 + f"{word} RSA PRIVATE KEY" + "-" * 5 for word in ("BEGIN", "END"))
+    text = "\n".join(lead + line for line in [begin, *parts, *([last] if end else [])])
+
+    found = redact(f"Look:\n{text}\n\nThen restart it.")
+
+    assert found.startswith("Look:\n") and found.endswith("\n\nThen restart it.")
+    assert [part for part in parts if part in found] == []
+
+
+def test_the_end_of_a_wrapped_private_key_is_redacted_without_its_begin_line() -> None:
+    line, end = random_text(60), "-" * 5 + "END RSA PRIVATE KEY" + "-" * 5
+    assert redact(f"{line}\nuZnR\n{line}\nB2cd\n{end}") == f"[redacted: private key]\n{end}"
+
+
 @pytest.mark.parametrize(
     ("text", "rest"),
     [
@@ -332,6 +355,9 @@ ADVERSARIES = [
     "'passwordpassword ' * (n // 17)",
     "'password is ' * (n // 12)",
     "'token    ' * (n // 9)",
+    "('-----BEGIN PRIVATE KEY-----\\n' + ('A1' * 20 + '\\nB2\\n') * 40) * (n // 1788)",
+    "'-----BEGIN PRIVATE KEY-----' + ('│ ' + 'A1' * 20 + '\\n│ B2\\n') * (n // 48)",
+    "('A1' * 20 + '\\nB2\\n') * (n // 44)",
     "'a://' * (n // 4)",
     "'a://b:' * (n // 6)",
     "('a://b:' + 'c' * 255) * (n // 261)",
