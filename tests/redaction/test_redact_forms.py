@@ -99,6 +99,8 @@ def test_text_after_a_private_key_without_an_end_line_is_kept() -> None:
 
 ADVERSARIES = [
     "'<password ' * (n // 10)",
+    "'users:\\n' * (n // 7)",
+    "('users:\\n' + ' a: b1C2d3e\\n' * 40) * (n // 487)",
     "'<tr><th>password</th>' * (n // 21)",
     "'<key>password ' * (n // 14)",
     "'<name=\"password\"' * (n // 16)",

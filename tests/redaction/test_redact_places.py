@@ -10,6 +10,7 @@ from memory_fabric.redaction.redact import may_hold_secret, redact
 from memory_fabric.redaction.rules import table
 
 SMALL = "river" + "stone"
+MIXED = "Tig3" + "R28"
 SPACED = "two words" + " 9!"
 HEXES = "3fa94c07" * 4
 
@@ -47,6 +48,9 @@ PLACES = [
     ("I set the password to {} today", SMALL),
     ("credentials are bob:{}", SMALL),
     ("password -> {}", SMALL),
+    ("users:\n  ann: admin\n  bob: {}\n  carol: x", MIXED),
+    ("> staging users:\n> - bob: '{}'", "Summer" + "!2024"),
+    ("passwords:\n  ann: " + MIXED + "\n  bob: {}", SMALL + "7"),
 ]
 HARMLESS = [
     "  --password PASSWORD  the password of the user",
@@ -64,6 +68,9 @@ HARMLESS = [
     "msbuild a.vcxproj /p:OutDir=lib",
     "Login works with password authentication.",
     "set the password to expire after 90 days",
+    "users:\n  ann: admin2\n  id: usr_9fK2lmQ8xZ\n  mail: ann@corp2.example\n  bob: U02ABCD9EF",
+    "users:\n  image: r.example.org/users:v1.2.3\n  api: v1alpha12\n  commit: 9f3c2d1e4a5b",
+    "passwords:\n  min_length: 12\n  algorithm: argon2id\n  policy: strict",
 ]
 
 
