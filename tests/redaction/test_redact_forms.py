@@ -101,6 +101,7 @@ ADVERSARIES = [
     "'<password ' * (n // 10)",
     "'users:\\n' * (n // 7)",
     "('users:\\n' + ' a: b1C2d3e\\n' * 40) * (n // 487)",
+    "'admin/a1b2c3d4' * (n // 14)",
     "'<tr><th>password</th>' * (n // 21)",
     "'<key>password ' * (n // 14)",
     "'<name=\"password\"' * (n // 16)",

@@ -51,6 +51,8 @@ PLACES = [
     ("users:\n  ann: admin\n  bob: {}\n  carol: x", MIXED),
     ("> staging users:\n> - bob: '{}'", "Summer" + "!2024"),
     ("passwords:\n  ann: " + MIXED + "\n  bob: {}", SMALL + "7"),
+    ("admin/{} works on staging", MIXED),
+    ("credentials bob/{} work", SMALL),
 ]
 HARMLESS = [
     "  --password PASSWORD  the password of the user",
@@ -71,6 +73,8 @@ HARMLESS = [
     "users:\n  ann: admin2\n  id: usr_9fK2lmQ8xZ\n  mail: ann@corp2.example\n  bob: U02ABCD9EF",
     "users:\n  image: r.example.org/users:v1.2.3\n  api: v1alpha12\n  commit: 9f3c2d1e4a5b",
     "passwords:\n  min_length: 12\n  algorithm: argon2id\n  policy: strict",
+    "The route admin/report2024 works, and test/e2e works, too.",
+    "credentials read/write works",
 ]
 
 
