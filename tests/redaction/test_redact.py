@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 from drawn import ALNUM, chance
 from linear import LIMIT, growth
 from memory_fabric import text
-from memory_fabric.redaction.redact import redact, redacted, redacted_object, says_only_secrets
+from memory_fabric.redaction.redact import (
+    redact,
+    redacted,
+    redacted_object,
+    says_only_secrets,
+    without_secrets,
+)
 from memory_fabric.store.tiers import anonymise
 from thorough import IS_THOROUGH
 
@@ -70,6 +76,16 @@ def test_a_credential_is_redacted_in_any_surrounding_text(shape: str, around: st
 def test_a_token_with_hyphens_and_few_digits_is_redacted(value: str) -> None:
     secret = "gl" + "pat-" + value
     assert redact(f"x {secret}") == "x [redacted: token]"
+
+
+def test_a_secret_that_is_split_by_colours_of_a_terminal_is_redacted_without_them() -> None:
+    token = made_secrets()["github"]
+    coloured = (
+        f"\x1b[32m{token[:7]}\x1b[01;31m\x1b[K{token[7:]}\x1b[m\x1b[K of pass\x1b[1mword={token}"
+    )
+
+    assert without_secrets(coloured) == "[redacted: token] of password=[redacted: token]"
+    assert without_secrets("\x1b[31mthe token\x1b[0m") == "\x1b[31mthe token\x1b[0m"
 
 
 @pytest.mark.parametrize(
@@ -379,6 +395,8 @@ ADVERSARIES = [
     "'数据' * (n // 2)",
     "'aB' * (n // 2)",
     "' ' * n",
+    "'\\x1b[' * (n // 2)",
+    "'\\x1b[0mpassword=' * (n // 13)",
 ]
 
 

@@ -15,16 +15,15 @@ from memory_fabric.redaction import rules
 from memory_fabric.redaction.rules import exact, form, is_command_line, opened_steps, words
 from memory_fabric.text import each_text, encodable
 
-# A text is searched again after a pass that replaced something, in at most this many passes.
-MAX_PASSES = 12
+MAX_PASSES = 12  # a text is searched again after each pass that replaced something
 MAX_LINE_CHARS = 2_000  # how far before and after a tag to search for backticks
 MIN_SEED_WORDS, MAX_SEED_WORDS = 12, 26
-# The maximum total length of the cached texts.
-MAX_CLEAN_CHARS = 1 << 20
+MAX_CLEAN_CHARS = 1 << 20  # the maximum total length of the cached texts
 # The common beginning of all markers for secrets, and the general marker.
 REDACTED, MARK = "[redacted", "[redacted: secret]"
 # The beginning of an item in a block, and the end of its labels: `- [fact · 1a2b3c4d] text`.
 ITEM, COLUMNS_END = "- [", "] "
+COLOUR = "\x1b["  # the beginning of a terminal's colour, which may split a secret
 
 
 class _Clean(dict[str, None]):
@@ -48,7 +47,7 @@ def may_hold_secret(text: str) -> bool:
     """Return True if `redact` may change the text. Texts that cannot change are cached."""
     if text in _CLEAN:
         return False
-    if opened_steps(text):
+    if opened_steps(text) or COLOUR in text:
         return True
     _CLEAN.add(text)
     return False
@@ -64,12 +63,13 @@ def without_secrets(text: str) -> str:
 
 
 def redact(text: str) -> str:
-    """Replace every secret in the text with `[redacted: kind]`, and leave all else unchanged."""
+    """Replace every secret with `[redacted: kind]` and remove colours then; else change nothing."""
+    clean = bare = form("colour").sub("", text) if COLOUR in text else text
     for _ in range(MAX_PASSES):
-        before, text = text, _redacted_once(text)
-        if text == before:
+        before, clean = clean, _redacted_once(clean)
+        if clean == before:
             break
-    return text
+    return text if clean == bare else clean
 
 
 def _redacted_once(text: str) -> str:
@@ -171,8 +171,7 @@ def _field(key: str, value: Any, clean: Callable[[str], str]) -> Any:
 
 @cache
 def _names_secret(key: str) -> bool:
-    folded = key.casefold()
-    may_be = any(part in folded for part in words("name parts"))
+    may_be = any(part in key.casefold() for part in words("name parts"))
     return may_be and form("secret name").fullmatch(key) is not None
 
 
