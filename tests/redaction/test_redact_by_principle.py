@@ -45,6 +45,7 @@ TOLD = [
     ('password = b"{}"', PHRASES[0]),
     ('req.SetBasicAuth("bob", "{}")', PHRASES[1]),
     ("ROOT_PASS='{}'", "Password" + "4535!"),
+    ("password: {}", "WINTER" + "_2024"),
 ]
 STATED = [
     "the password for the staging db is {}",
@@ -85,6 +86,9 @@ HARMLESS = [
     "image: r.example.org/wisdom@sha256:" + "59fd" * 16,
     "request_id=req_" + STRONG + STRONG,
     "login|credential|expires\nci|none|2027-01-01",
+    'token: "DEPLOY_TOKEN2"',
+    "Rename the token to DEPLOY_TOKEN2 and call deploy --token K8S_TOKEN.",
+    "The api key is MAPS_KEY2.",
 ]
 
 
