@@ -45,6 +45,8 @@ TOLD = [
     ('password = b"{}"', PHRASES[0]),
     ('req.SetBasicAuth("bob", "{}")', PHRASES[1]),
     ("ROOT_PASS='{}'", "Password" + "4535!"),
+    ("login works with bob:{}", "Summer" + "2024"),
+    ("log in with {}", "Summer" + "2024"),
     ("password: {}", "WINTER" + "_2024"),
 ]
 STATED = [
@@ -89,6 +91,12 @@ HARMLESS = [
     'token: "DEPLOY_TOKEN2"',
     "Rename the token to DEPLOY_TOKEN2 and call deploy --token K8S_TOKEN.",
     "The api key is MAPS_KEY2.",
+    "password-less login uses WebAuthn2",
+    "Passwordless sign in with FIDO2Keys",
+    "Die passwortlose Anmeldung mit WebAuthn2",
+    "token-based login via OAuth2Proxy",
+    "token-based: OAuth2Proxy7",
+    "The login uses Keycloak24.",
 ]
 
 

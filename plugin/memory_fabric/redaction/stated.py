@@ -87,15 +87,14 @@ def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[
     region_end = min(len(text), named_to + REACH_CHARS)
     line_end = text.find("\n", named_to, region_end)
     region = text[start : region_end if line_end < 0 else line_end]
-    if form("next field").match(text, named_to) or form("of path").match(text, named_to):
+    if any(form(name).match(text, named_to) for name in ("next field", "of path", "by product")):
         return
     region = region[: _end_of_quoted(text, named_to, start + len(region)) - start]
     if line_end >= 0 and not region.strip(" \t:=*_`\"'#|>-.：＝")[:1]:
         yield from _on_next_line(text, line_end + 1, kind)
         return
-    linked, words, took = "", 0, 0
+    linked, words, took, previous = "", 0, 0, 0
     is_login = kind == "pair" and text[max(0, named_to - 8) : named_to].casefold().endswith(LOGINS)
-    previous = 0
     for token in form("tokens").finditer(region):
         between = region[previous : token.start()]
         previous = token.end()

@@ -21,7 +21,8 @@ _SEPARATORS = ("│", "║", "┃", "|", "\t", ";", ",", "  ")
 _RULES = " +-=|:\r─━═│║├┤┼╬╠╣╪┝┿┥┣╋┫┌┬┐"
 _BENT = frozenset(words("bent token"))
 _OPENING = frozenset(words("opening"))
-_OPENING_NOTHING = words("opening nothing")
+_OPENING_NOTHING, _NO_PASSWORD = words("opening nothing"), words("no password")
+_NOT_BEHIND = {"key": _OPENING_NOTHING, "common": _OPENING_NOTHING, "pair": _NO_PASSWORD}
 _UNBENT = frozenset(words("unbent"))
 # The kind of the names in each section of words.txt; a name in two gets that of the later one.
 _SECTIONS = {
@@ -67,8 +68,8 @@ def is_name(text: str, name: re.Match[str], kind: str) -> bool:
         is_plural = behind in ("s", "S") and not text[name.end() + 1 : name.end() + 2].isalnum()
         if before.isdigit() or (behind.isdigit() and not is_plural):
             return False
-    lead = text[max(0, name.start() - 13) : name.start()].rstrip(" _-").lower()
-    if kind in ("key", "common") and lead.endswith(_OPENING_NOTHING):
+    lead = text[max(0, name.start() - 20) : name.start()].rstrip(" _-").lower()
+    if lead.endswith(_NOT_BEHIND.get(kind, ())):
         return False
     mark = text.rfind("[redacted: ", max(0, name.start() - 24), name.start())
     if mark >= 0 and "]" not in text[mark : name.start()]:
