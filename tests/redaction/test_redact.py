@@ -235,6 +235,12 @@ def test_an_aws_secret_key_is_redacted_if_it_follows_its_key_id() -> None:
     assert half not in redact(f"{made_secrets()['aws id']} {half}")
 
 
+def test_a_jwt_beside_an_aws_key_id_is_redacted_completely() -> None:
+    """The first part of a JWT with 40 characters looks like the secret of a key id."""
+    jwt = ".".join(["ey" + "J" + random_text(size) for size in (37, 40)] + [random_text(43)])
+    assert redact(f"{made_secrets()['aws id']} {jwt}") == "[redacted: token] [redacted: token]"
+
+
 def test_uuids_and_hashes_are_redacted_only_if_they_are_labelled_as_secrets() -> None:
     for value in (COMMIT_UUID, COMMIT_UUID.replace("-", ""), chance.randbytes(20).hex()):
         assert redact(f"commit: {value}") == f"commit: {value}"
