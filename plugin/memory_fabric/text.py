@@ -177,8 +177,7 @@ def camel_parts(text: str) -> list[str]:
 
 
 def _parts(word: str, kinds: str) -> list[str]:
-    parts: list[str] = []
-    at = 0
+    parts, at = list[str](), 0
     while at < len(word):
         end = at
         while kinds[end : end + 1] == "A":
@@ -246,8 +245,7 @@ def mask_reader(bits: Mapping[str, int]) -> Callable[[str], int]:
     """Return a function that ORs the masks of a text's stems. `bits` maps stems to masks."""
     # A stem keeps a word's first three letters, so only words that begin like a stem are stemmed.
     beginnings = {stem_text[:3] for stem_text in bits}
-    of_part: dict[str, int] = {}
-    of_text: dict[str, int] = {"": 0}
+    of_part, of_text = dict[str, int](), {"": 0}
 
     def read(text: str) -> int:
         mask = 0
@@ -340,9 +338,12 @@ def one_line(text: str) -> str:
 
 
 def without_controls(text: str) -> str:
-    """Remove control characters, which must not be in text files, but keep white space."""
+    """Remove a terminal's colours and control characters, but no white space, for text files."""
     if text.isprintable():
         return text
+    first, *parts = text.split("\x1b[")  # the beginning of a colour, whose end is `m`
+    bare = (part.lstrip("0123456789;:") for part in parts)
+    text = first + "".join(part[part[:1] in ("m", "K") :] for part in bare)  # grep adds a `K`
     return "".join(c for c in text if c.isspace() or not (c < " " or "\x7f" <= c <= "\x9f"))
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from memory_fabric.redaction import rules
 from memory_fabric.redaction.rules import exact, form, is_command_line, opened_steps, words
-from memory_fabric.text import each_text, encodable
+from memory_fabric.text import each_text, encodable, without_controls
 
 MAX_PASSES = 12  # a text is searched again after each pass that replaced something
 MAX_LINE_CHARS = 2_000  # how far before and after a tag to search for backticks
@@ -63,8 +63,8 @@ def without_secrets(text: str) -> str:
 
 
 def redact(text: str) -> str:
-    """Replace every secret with `[redacted: kind]` and remove colours then; else change nothing."""
-    clean = bare = form("colour").sub("", text) if COLOUR in text else text
+    """Replace every secret with `[redacted: kind]` and remove colours then, else change nothing."""
+    clean = bare = without_controls(text) if COLOUR in text else text
     for _ in range(MAX_PASSES):
         before, clean = clean, _redacted_once(clean)
         if clean == before:

@@ -423,7 +423,7 @@ def test_control_characters_are_removed_before_a_text_is_stored(shell: Shell) ->
     done = shell.run("remember", "--json", "-", stdin="use\x00 Redis\x1b[31m for the queue")
     again = shell.remember(BR_11)
 
-    assert done.json["what"] == "use Redis[31m for the queue"
+    assert done.json["what"] == "use Redis for the queue"
     assert "MEMORY.md" in done.json["tiers"]
     assert "MEMORY.md" in again["tiers"]
     assert "\0" not in shell.notes.read_text("utf-8")
