@@ -18,6 +18,7 @@ from receiver import Receiver, Says
 
 NOWHERE = "http://127.0.0.1:9/v1/memory/ingest"
 KEY = "-".join(("a", "plain", "key"))
+REPORTS = (("status",), ("status", "--json"), ("doctor",), ("doctor", "--json"))
 
 
 def put(shell: Shell, *keys: str, to: str = NOWHERE) -> None:
@@ -146,6 +147,24 @@ class TestStatus:
 
         assert "https://old.example/v1/memory/ingest, which is not the configured receiver" in told
         assert "No receiver is configured" in told
+
+    def test_no_report_prints_a_query_of_an_address_which_may_hold_a_token(
+        self, shell: Shell
+    ) -> None:
+        token = "".join(("x9", "secret"))
+        name_receiver(shell, f"http://memory.example/in?token={token}")
+        put(shell, "a", to=f"https://old.example/in?token={token}")
+        put(shell, "b", to=f"https://old.example/in?other={token}")
+
+        told = [shell.run(*words).out for words in REPORTS]
+
+        assert all(token not in text for text in told)
+        assert "forwarded to http://memory.example/in?HIDDEN;" in told[0]
+        assert told[0].count("https://old.example/in?HIDDEN, which is not") == 1
+        assert "to http://memory.example/in?HIDDEN, not encrypted" in told[2]
+        found = json.loads(told[1])["forwarding"]
+        assert found["to"] == "http://memory.example/in?HIDDEN"
+        assert found["elsewhere"] == ["https://old.example/in?HIDDEN"]
 
     def test_an_invalid_receiver_url_is_reported_with_its_environment_variable(
         self, shell: Shell

@@ -149,11 +149,11 @@ def test_a_very_long_response_is_truncated_and_redacted(tmp_path: Path) -> None:
     assert len(answer.text) <= sender.MAX_ANSWER_CHARS and secret not in answer.text
 
 
-def test_the_api_key_is_redacted_in_the_response_of_the_receiver(tmp_path: Path) -> None:
-    with Receiver(Says(422, body=f"wrong: {KEY}".encode())) as receiver:
-        answer = over_network(settings(tmp_path, receiver.url))(b"{}", "k")
+def test_the_key_and_the_query_are_redacted_in_the_response_of_the_receiver(tmp_path: Path) -> None:
+    with Receiver(Says(422, body=f"wrong: {KEY} for /in?to=us".encode())) as receiver:
+        answer = over_network(settings(tmp_path, f"{receiver.url}?to=us"))(b"{}", "k")
 
-    assert answer.text == "wrong: [redacted: key]"
+    assert answer.text == "wrong: [redacted: key] for /in[redacted: key]"
     assert KEY not in spoken(tmp_path, f"{KEY}\r\n\r\n".encode()).message
 
 

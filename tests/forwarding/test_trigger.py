@@ -102,6 +102,8 @@ def test_a_new_receiver_of_forwarded_data_is_announced_once_if_a_user_is_present
     assert URL in told[1]
     other = settings._replace(forward_url="http://127.0.0.1:8/v1/memory/ingest")
     assert other.forward_url in trigger.news(other) and trigger.news(other) == ""
+    asking = settings._replace(forward_url=f"{URL}?token={KEY}")
+    assert f"forwarded to {URL}?HIDDEN, without" in trigger.news(asking)
 
 
 def test_a_receiver_is_not_announced_while_nothing_is_forwarded(settings: Settings) -> None:

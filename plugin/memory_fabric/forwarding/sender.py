@@ -176,7 +176,7 @@ def delay_after(failures: int, retry_after_s: float, chance: float) -> float:
 # Seconds for connecting and for each read (TIMEOUT_S), and for the whole request (TOTAL_S).
 TIMEOUT_S, TOTAL_S = 10.0, 60.0
 MAX_ANSWER_BYTES, MAX_ANSWER_CHARS = 64 << 10, 2000
-# REMOVED replaces our key if an answer repeats it. Statuses in REFUSED reject an item permanently.
+# REMOVED replaces our key and query in answers. Statuses in REFUSED reject an item permanently.
 REMOVED = "[redacted: key]"
 REFUSED = frozenset((400, 409, 413, 422))
 
@@ -218,11 +218,10 @@ def over_network(settings: Settings, now: Callable[[], float] = time.time) -> Po
                 answer = _refusal(error, now())
         except (OSError, http.client.HTTPException, ValueError) as error:
             answer = _unreachable(error, host_of(url))
-        secret = settings.forward_key
-        if not secret:
-            return answer
-        message, text = (part.replace(secret, REMOVED) for part in (answer.message, answer.text))
-        return answer._replace(message=message, text=text)
+        for own in filter(None, (settings.forward_key, "".join(url.partition("?")[1:]))):
+            message, text = (part.replace(own, REMOVED) for part in (answer.message, answer.text))
+            answer = answer._replace(message=message, text=text)
+        return answer
 
     return post
 

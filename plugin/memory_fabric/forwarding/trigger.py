@@ -40,8 +40,8 @@ def news(settings: config.Settings) -> str:
     if not log.is_first_time(settings.home, f"receiver-{ids.checksum(url):08x}-{len(url)}"):
         return ""
     return (
-        f"what the assistant says here is forwarded to {url}, without secrets and private parts; "
-        "docs/forwarding.md lists what is sent, and how to stop it"
+        f"what the assistant says here is forwarded to {spool.shown(url)}, without secrets and "
+        "private parts; docs/forwarding.md lists what is sent, and how to stop it"
     )
 
 

@@ -101,7 +101,7 @@ def status_lines(memory: Memory, now_s: float, tellers: Container[str]) -> Itera
     if settings.forward_url:
         arrived = spooled.last_success
         last = f"the last arrived {ago(arrived, now_s)}" if arrived else "nothing was sent yet"
-        yield f"sessions are forwarded to {settings.forward_url}; {last}"
+        yield f"sessions are forwarded to {spool.shown(settings.forward_url)}; {last}"
     yield from map(str, _forwarding_troubles(settings, spooled, now_s))
     yield answers_line(settings.home)
     if by_event := late(memory):
@@ -173,10 +173,11 @@ def answered(home: str) -> tuple[int, dict[str, int]]:
 def receiver(sight: Sight) -> Finding:
     """Check that the connection for forwarding, if configured, is encrypted."""
     url = sight.settings.forward_url
+    shown = spool.shown(url)
     if not url or not trigger.is_plain(url):
-        return fine(f"to {url}" if url else "off: nothing leaves this machine")
+        return fine(f"to {shown}" if url else "off: nothing leaves this machine")
     what = "the key and what is said" if sight.settings.forward_key else "what is said"
-    text = f"to {url}, not encrypted: anyone on the network can read {what}"
+    text = f"to {shown}, not encrypted: anyone on the network can read {what}"
     return warning(text, "Use an https address.")
 
 
@@ -232,12 +233,11 @@ def forward(settings: Settings) -> tuple[str, dict[str, int] | None, list[str]]:
     if not settings.forward_url or not counts["waiting"]:
         return "", counts if settings.forward_url else None, []
     from memory_fabric.forwarding import sender  # imported late: it may use the network
-    from memory_fabric.forwarding.sender import over_network
 
     if not sender.may_send(settings):
         return "", None, ["forward: nothing was sent, because memory is switched off here."]
     try:
-        result = sender.send_now(settings, over_network(settings), sender.Clock())
+        result = sender.send_now(settings, sender.over_network(settings), sender.Clock())
     except TimeoutError:
         return LOCKED, counts, []
     waiting, failures = len(spool.waiting(settings.home)), []
@@ -277,8 +277,7 @@ class TieReport:
         subject = "your own memories" if self.tie.key == ties.USER else "this project"
         exchanged = f"exchanged {ago(last, self._now_s)}" if last else "never exchanged"
         sentence = f"shared log: {subject} in {self.tie.place}, {exchanged}"
-        waits = self.counts.due + self.counts.waiting
-        if waits:
+        if waits := self.counts.due + self.counts.waiting:
             sentence += f"; {many(waits, 'change')} to send"
             sentence += f", the oldest {ago(oldest, self._now_s)}" if oldest else ""
         return sentence + "."
@@ -319,13 +318,12 @@ class TieReport:
     def as_json(self) -> dict[str, Any]:
         """Return the report as a dict for JSON."""
         tie, state = self.tie, self.state
-        fields = {"space": tie.space, "member": tie.member, "me": tie.me}
+        scope = "user" if tie.key == ties.USER else "team"
+        fields = {"scope": scope, "space": tie.space, "member": tie.member, "me": tie.me}
         names = ("last_success", "failures", "last_error", "remedy")
         fields |= {name: getattr(state, name) for name in names}
         fields |= {"silent": [name for name in state.silent.split(", ") if name]}
-        scope = "user" if tie.key == ties.USER else "team"
-        records = {"records": dict(self.counts.records)}
-        return {"scope": scope, **fields, **self.counts._asdict(), **records}
+        return {**fields, **self.counts._asdict(), "records": dict(self.counts.records)}
 
 
 def shared_log(sight: Sight) -> Finding:
@@ -348,8 +346,7 @@ def transcript_lines(sessions: Sequence[past_sessions.Session], now_s: float) ->
         return []
     unread = past_sessions.to_read(sessions)
     if not unread:
-        states = (past_sessions.GONE, past_sessions.OFF)
-        left_out = [session for session in sessions if session.state in states]
+        left_out = [s for s in sessions if s.state in (past_sessions.GONE, past_sessions.OFF)]
         running = sum(session.state == past_sessions.RUNNING for session in sessions)
         text = f"memory has all {many(len(sessions) - len(left_out), 'session')} of"
         text += f" {clients_of(sessions)} since {sessions[0].transcript.head.began_at[:10]}"

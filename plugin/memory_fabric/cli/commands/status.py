@@ -61,7 +61,7 @@ def status(as_json: bool = AS_JSON) -> int:
             value |= {"intake": work.ingested(memory)._asdict()}
             value |= {"unread_sentences": counts.unread(memory)}
             backlog = spool.backlog(settings.home, settings.forward_url)
-            value |= {"forwarding": {"to": settings.forward_url, **backlog._asdict()}}
+            value |= {"forwarding": {"to": spool.shown(settings.forward_url), **backlog._asdict()}}
             unread = dict.fromkeys(s.place.name for s in past_sessions.to_read(sessions))
             past = past_sessions.as_json(sessions, now_s) | {"unread_projects": list(unread)}
             del past["projects"]
@@ -154,8 +154,7 @@ def doctor(
             for finding in checks.findings(check, inputs)
         ]
         if proof:
-            # only --prove starts processes
-            from memory_fabric.health.sandbox import prove
+            from memory_fabric.health.sandbox import prove  # only --prove starts processes
 
             if not inputs.settings.plugin_root:
                 text = "This package is installed without the plugin's hooks."
@@ -239,17 +238,15 @@ def _show_worth(
     if not summary.sessions:
         show.line(f"Nothing was told in the last {days} days.")
         return
-    total = counts.tokens(summary.total.chars)
-    sessions = many(summary.sessions, "session")
-    show.line(f"Told in the last {days} days: {total} tokens in {sessions}.")
+    tokens, sessions = counts.tokens(summary.total.chars), many(summary.sessions, "session")
+    show.line(f"Told in the last {days} days: {tokens} tokens in {sessions}.")
     dollars = ["dollars"] if price else []
 
     def size(chars: int) -> list[str]:
         return [str(counts.tokens(chars)), *([f"{_cost(chars, price):.4f}"] if price else [])]
 
-    figures = [column for column, _ in counts.FIGURES.values()]
     show.table(
-        ["week of", "sessions", "tokens", *dollars, *figures],
+        ["week of", "sessions", "tokens", *dollars, *(name for name, _ in counts.FIGURES.values())],
         [
             [week.monday, str(week.sessions), *size(week.chars)]
             + [f"{c.yes} of {c.n}" if c.n else "—" for c in week.figures.values()]

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from memory_fabric import ids
 from memory_fabric.errors import FabricError
+from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.store import files
 
 FOLDER, REJECTED, STATE = "forward", "rejected", "state.json"
@@ -166,8 +167,14 @@ def is_due(home: str, to: str, now_s: float) -> bool:
     return noted.get("to") != to or not 0 < _number(noted.get("next_at")) - now_s <= MAX_WAIT_S
 
 
+def shown(to: str) -> str:
+    """Return an address for messages, without its query, which may hold a token."""
+    address, sign, _ = to.partition("?")
+    return without_secrets(address) + (sign and "?HIDDEN")
+
+
 def backlog(home: str, to: str) -> Backlog:
-    """Return the state of forwarding; `elsewhere` has waiting items' addresses other than `to`."""
+    """Return the state of forwarding; `elsewhere` has items' `shown` addresses other than `to`."""
     items, refused, noted = waiting(home), rejected(home), state(home)
     addresses = {str(read(item).get("to", "")) for item in items} - {to, ""}
     answer = files.read_json(refused[-1].path, MAX_BYTES).get("answer") if refused else {}
@@ -179,7 +186,7 @@ def backlog(home: str, to: str) -> Backlog:
         oldest_s = 0.0
     return Backlog(
         waiting=len(items),
-        elsewhere=tuple(sorted(addresses)),
+        elsewhere=tuple(sorted(set(map(shown, addresses)))),
         oldest_at=ids.timestamp(oldest_s) if items else "",
         rejected=len(refused),
         refusal=str(answer.get("told", "")) if isinstance(answer, dict) else "",
