@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from memory_fabric import ids
 from memory_fabric.models import Entity
 from memory_fabric.sharing.replica import inbox, outbox, space, wire
@@ -58,6 +60,9 @@ def test_a_purge_erases_the_text_from_the_log_and_from_the_other_members(
 def test_a_purge_by_id_leaves_no_text_in_the_change_log(ann: Home, bob: Home) -> None:
     said = ann.say(f"Prepare {WORDS}", entities=(Entity("Ostrava", "organisation"),))
     create(ann.memory, entity("Ostrava", "is far away", f"Prepare {WORDS}"))
+    unread = ("forgotten observation", json.dumps(["Ostrava", f"Prepare {WORDS}"]))
+    with ann.database.transaction() as c:  # the log was not read to its end yet
+        c.execute("INSERT INTO team_due VALUES (?, ?)", unread)
     synced(ann, bob)
     erased(ann, said.id)
     assert not any(WORDS in repr(one) for one in ann.database.rows("SELECT * FROM team_due"))

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from memory_fabric.models import Entity, Provenance, Record
-from memory_fabric.sharing.team import keys
+from memory_fabric.sharing.replica import inbox
+from memory_fabric.sharing.team import exchange, keys
 from sync.repositories import Machine, Repository
 
 LIKING = "I prefer short commit messages in the imperative"
@@ -265,3 +268,38 @@ def test_an_observation_forgotten_while_a_machine_exchanged_nothing_stays_forgot
 
     assert rows_of(laptop) == rows_of(desk)
     assert rows_of(desk)["observations"] == [("Ledger", texts[1])]
+
+
+@pytest.mark.parametrize(
+    ("change", "pulled", "merged"),
+    [("edit", 1, 1), ("undo", 1, 1), ("undo", 2000, 2), ("nothing", 1, 1)],
+)
+def test_parts_in_which_the_log_is_read_do_not_decide_what_was_forgotten_last(
+    desk: Machine,
+    laptop: Machine,
+    repository: Repository,
+    monkeypatch: pytest.MonkeyPatch,
+    change: str,
+    pulled: int,
+    merged: int,
+) -> None:
+    _, id_ = laptop.say("The shop has one database", KAFKA)
+    for machine in (laptop, desk):
+        machine.now()
+    desk.run("sync", "git", "leave")
+    desk.json("forget", id_, "--yes")
+    if change == "edit":
+        laptop.json("edit", id_, "--text", f"{KAFKA} now")
+    elif change == "undo":
+        laptop.json("forget", id_, "--yes")
+        laptop.now()
+        laptop.json("undo", "--last")
+    laptop.now()
+
+    monkeypatch.setattr(exchange, "PULL_AT_FIRST", pulled)
+    monkeypatch.setattr(inbox, "SOME", merged)
+    desk.tied(repository)
+    laptop.now()
+
+    kept = {"edit": [f"{KAFKA} now"], "undo": [KAFKA]}.get(change, [])
+    assert desk.decisions() == laptop.decisions() == [*kept, "The shop has one database"]

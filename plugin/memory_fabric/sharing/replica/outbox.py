@@ -49,8 +49,7 @@ def settle_within(
     memory: Memory, kind: str, c: sqlite3.Connection, limit: int = -1
 ) -> tuple[int, int]:
     """Create operations in the caller's transaction; return (operations created, rows checked)."""
-    tie = space.tie_of(c)
-    if tie is None:
+    if (tie := space.tie_of(c)) is None:
         return 0, 0
     _follow_isolation(memory, c)
     # If the user gave an alias to another member's entity, the entity becomes the user's own, too.
@@ -91,8 +90,7 @@ def settle_dismissals(database: Database) -> None:
     new = forgotten.keys() - known.keys()
     lasting = [key for key, head in known.items() if not head.stated.get("purged")]
     readmitted = [key for key in lasting if not tombstones.is_set(c, own.tombstone_of(key))]
-    tie = space.tie_of(c)
-    if tie is None or not (new or readmitted):
+    if (tie := space.tie_of(c)) is None or not (new or readmitted):
         return
     with database.transaction() as c:
         batch = _Batch(c, tie)
@@ -102,6 +100,12 @@ def settle_dismissals(database: Database) -> None:
         for head in map(known.__getitem__, readmitted):
             batch.state(wire.DISMISSAL, head.key, "", [head])
         batch.store()
+
+
+def withdraw_forgotten(database: Database) -> None:
+    """Let `settle` withdraw what `own.show` found forgotten. Callers have read the whole log."""
+    with database.transaction() as c:
+        c.execute("UPDATE OR REPLACE team_due SET kind = replace(kind, ?, '')", (own.FORGOTTEN,))
 
 
 def waiting(database: Database, limit: int) -> list[TeamOperation]:
@@ -138,13 +142,11 @@ def demand_purge(c: sqlite3.Connection, keys: Iterable[str], *, here: bool = Tru
     members erase their copies only on a demand. A row that still exists, for example because only
     some words were purged, is sent again. With `here`, own other machines purge the keys, too.
     """
-    tie = space.tie_of(c)
-    if tie is None:
+    if (tie := space.tie_of(c)) is None:
         return
     batch = _Batch(c, tie)
     for key, register in heads.of_keys(c, keys).items():
-        mine = [head for head in register if head.is_own]
-        if mine:
+        if mine := [head for head in register if head.is_own]:
             if here and space.value(c, space.PROVED):
                 # Sent first, so that own machines purge the key without asking about the demand.
                 batch.dismiss(key, {"key": 0, "created_at": ids.timestamp(), "purged": True})
@@ -203,8 +205,7 @@ class _Batch:
         """Add an operation that replaces this user's operations in `register` (heads of `key`)."""
         base: dict[str, None] = {}
         for head in register:
-            unproved = head.state == heads.THEIRS and head.author == self._tie.member
-            if head.is_own or unproved:
+            if head.is_own or (head.state == heads.THEIRS and head.author == self._tie.member):
                 # Also list what `head` replaced, because a machine may never read `head` itself.
                 base |= dict.fromkeys((*head.base, head.op_id))
         base.pop(wire.KEPT, None)
@@ -242,9 +243,8 @@ def _due(c: sqlite3.Connection, limit: int) -> list[tuple[str, str]]:
     due: list[tuple[str, str]] = []
     # There is one query per kind, in the order of the primary key, so that nothing is sorted.
     for kind in (wire.ENTITY, wire.OBSERVATION, wire.RECORD, wire.RELATION):
-        room = limit - len(due) if limit >= 0 else -1
         query = "SELECT kind, key FROM team_due WHERE kind = ? ORDER BY key DESC LIMIT ?"
-        due += c.execute(query, (kind, room))
+        due += c.execute(query, (kind, limit - len(due) if limit >= 0 else -1))
     return due
 
 

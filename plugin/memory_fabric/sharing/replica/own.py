@@ -20,6 +20,8 @@ from memory_fabric.store.projects.identity import worktree_of
 from memory_fabric.text import each_text, name_key
 
 Value = dict[str, Any]
+# Stands before the kind of a due row that is withdrawn only if no later operation restates it.
+FORGOTTEN = "forgotten "
 # The scope of the records that each kind of database sends and receives.
 SCOPES = {"project": "team", "user": "user"}
 # Record fields that other users read from a line of decisions.jsonl (sharing.git.claims_read).
@@ -108,9 +110,8 @@ def value_of(record: Record, *, words: bool = False) -> Value:
     own = {name: whole[name] for name in OWN}
     evidence = record.evidence
     is_released = bool(evidence.get(RELEASED) or evidence.get(FOR_TEAM))
-    travels = words or is_released
-    sent = (key for key in EVIDENCE if key in evidence and (key != QUOTATION or travels))
-    own["evidence"] = {key: evidence[key] for key in sent}
+    held_back = () if words or is_released else (QUOTATION,)
+    own["evidence"] = {k: evidence[k] for k in EVIDENCE if k in evidence and k not in held_back}
     value = {name: whole[name] for name in CLAIMED} | {"own": own}
     shown = {"words": QUOTATION} if is_released else {}
     shown |= {"when": models.WHEN} if evidence.get(FOR_TEAM) else {}
@@ -153,19 +154,20 @@ def show(c: sqlite3.Connection, before: heads.Head | None, now: heads.Head | Non
     """Change this user's row, by logged operations, from head `before` to `now` (None: no head)."""
     was, value = (head.stated if head is not None else None for head in (before, now))
     head = now or before
-    if value == was or head is None:
+    if head is None:
         return
-    # It may have been forgotten after it was stated, while this machine exchanged nothing.
-    later = "SELECT 1 FROM tombstones WHERE id = ? AND created_at > ? AND NOT EXISTS ("
+    # It may have been forgotten, before or after it was stated, while nothing was exchanged.
+    later = "SELECT created_at > ? FROM tombstones WHERE id = ? AND NOT EXISTS ("
     later += "SELECT 1 FROM team_heads WHERE key = ?)"
-    known = (tombstone_of(head.key), head.made_at, wire.key_of(wire.DISMISSAL, head.key))
-    if value and before is None and c.execute(later, known).fetchone():
+    known = (head.made_at, tombstone_of(head.key), wire.key_of(wire.DISMISSAL, head.key))
+    is_later = c.execute(later, known).fetchone() if was or before is None else None
+    if value and is_later == (1,):
         names = json.dumps([value[name] for name in wire.NAMED_BY[head.kind]], ensure_ascii=False)
-        due = (head.kind, value["id"] if head.kind == wire.RECORD else names)
+        due = (FORGOTTEN + head.kind, value["id"] if head.kind == wire.RECORD else names)
         c.execute("INSERT OR IGNORE INTO team_due VALUES (?, ?)", due)
-    elif value is not None:
+    elif value is not None and (value != was or is_later):
         _SAYING[head.kind](_Stated(c, value))
-    elif was is not None:
+    elif was is not None and value is None:
         _Stated(c, was | {"is_kept": wire.KEPT in head.base}).withdraw(head.kind)
 
 

@@ -65,7 +65,9 @@ class Exchange:
         if self._database.row("SELECT 1 FROM team_heads WHERE state = 'unread' LIMIT 1"):
             inbox.read_again(self._memory, self._database, self._verified)
         first = Outcome() if space.position(self._database).tx else self._pull(progress)
-        return first.plus(self.round(progress))._replace(again=reason)
+        done = first.plus(self.round(progress))._replace(again=reason)
+        outbox.withdraw_forgotten(self._database)
+        return done
 
     def round(self, progress: Progress | None = None, *, only_due: bool = False) -> Outcome:
         """Send waiting operations and read new ones; unlike `run`, skip the check of the space's
@@ -173,8 +175,7 @@ class Exchange:
                 merged = inbox.merge(
                     self._memory, here, part, position, self._verified, owner=owner, erase=erasing
                 )
-                names = ("applied", "conflicts", "asked", "unread")
-                total = total.plus(Outcome(**{name: getattr(merged, name) for name in names}))
+                total = total.plus(Outcome(**merged._asdict()))
             if progress is not None:
                 progress(total.read, total.read + len(operations))
 
@@ -184,8 +185,7 @@ class Exchange:
         """Yield (owner, batch): in a batch, at most one owner demands erasure ('' if none does)."""
         begin, owner = 0, ""
         purges = [(i, o.author) for i, o in enumerate(operations) if o.kind == PURGE]
-        members = self._log.members() if purges else []
-        owners = {member.name for member in members if member.role == OWNER}
+        owners = {m.name for m in (self._log.members() if purges else ()) if m.role == OWNER}
         for place, author in purges:
             if author in owners and author != owner:
                 if owner:
@@ -197,8 +197,7 @@ class Exchange:
     def _outgoing(self, operation: TeamOperation) -> TeamOperation:
         if self._key is None:
             return operation
-        is_inside = operation.kind == wire.DISMISSAL and not self._tie.via
-        if self._tie.is_sealed or is_inside:
+        if self._tie.is_sealed or (operation.kind == wire.DISMISSAL and not self._tie.via):
             return self._key.seal(operation, self._tie.space)
         return self._key.prove(operation, self._tie.space) if self._tie.me else operation
 
@@ -254,8 +253,7 @@ def erase(memory: Memory, kind: str, stated: Sequence[heads.Head]) -> None:
             observations.append(FoundText(value["entity"], value["text"], kind))
     text = ERASED + ", ".join(head.key for head in stated)
     erased = Found(text, records=tuple(records), observations=tuple(observations))
-    stated_names = [head.stated for head in stated if head.is_own and head.kind == wire.ENTITY]
-    names = [value["name"] for value in stated_names if value]
+    names = [h.stated["name"] for h in stated if h.is_own and h.kind == wire.ENTITY and h.value]
     if erased or names:
         tombstones = "SELECT id, key, created_at FROM tombstones"
         before = _rows(memory, kind, tombstones)

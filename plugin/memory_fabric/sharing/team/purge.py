@@ -36,9 +36,9 @@ def scrub(c: sqlite3.Connection, target: scrub_log.PurgeTarget) -> int:
 
 def clear_due(c: sqlite3.Connection, target: scrub_log.PurgeTarget) -> None:
     """Drop rows with purged text from the send queue. Call `scrub` first, to withdraw sent text."""
-    due = c.execute("SELECT kind, key FROM team_due WHERE kind <> ?", (wire.RECORD,)).fetchall()
+    due = c.execute("SELECT kind, key FROM team_due WHERE kind NOT LIKE '%record'").fetchall()
     for kind, key in due:
-        key_of_gone = own.key_of_gone(c, kind, key)
+        key_of_gone = own.key_of_gone(c, kind.removeprefix(own.FORGOTTEN), key)
         register = heads.where(c, "key = ?", (key_of_gone,))
         is_unsent = key_of_gone and not any(head.is_own and head.value for head in register)
         if is_unsent or any(target.is_in(name) or target.is_name(name) for name in json.loads(key)):
