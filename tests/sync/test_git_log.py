@@ -25,6 +25,18 @@ OpenClone = Callable[[str], Clone]
 OpenLog = Callable[[str], GitLog]
 
 
+class ListingKey(Key):
+    """A key that lists the lines that it decrypts."""
+
+    def __init__(self, secret: bytes) -> None:
+        super().__init__(secret)
+        self.decrypted: list[str] = []
+
+    def shown(self, hidden: str, space: str) -> str | None:
+        self.decrypted.append(hidden)
+        return super().shown(hidden, space)
+
+
 @pytest.fixture
 def clone(tmp_path: Path, repository: Repository, monkeypatch: pytest.MonkeyPatch) -> OpenClone:
     """Return a clone in a home of this name."""
@@ -198,6 +210,19 @@ def test_operations_of_one_machine_are_read_once_by_another(
     assert laptop.push([later]) == [later.op_id]
     assert desk.state().members == 2
     assert texts(desk.pull(end, 9)[0]) == ["later"]
+
+
+def test_a_pull_decrypts_each_new_line_once(clone: OpenClone, open_log: OpenLog) -> None:
+    desk, key = open_log("desk"), ListingKey(bytes(range(32)))
+    laptop = GitLog(clone("laptop"), "own", key, "laptop", lambda _: None)
+    said = [operation("first"), operation("second"), operation("third")]
+    desk.state()
+    desk.push(said)
+    laptop.state()
+
+    found, _ = laptop.pull(START, 9)
+
+    assert len(found) == len(key.decrypted) == len(said)
 
 
 def test_a_reset_branch_is_recognised_by_the_operations_that_it_lost(

@@ -206,15 +206,13 @@ class GitLog:
 
     def _added(self, before: str, after: str) -> Iterator[TeamOperation]:
         """Yield operations of lines that only `after` has; count invalid lines in `_refused`."""
-
-        def read() -> Iterator[TeamOperation | None]:
-            for _, old, new in self._changes(before, after):
-                known = set(old)
-                yield from (self._read(line) for line in new if line not in known and line.strip())
-
+        operations: list[TeamOperation | None] = []
+        for _, old, new in self._changes(before, after):
+            known = set(old)
+            operations += (self._read(line) for line in new if line not in known and line.strip())
         # Another machine removes what was erased from its file only when it reads the demand.
-        erased = {id_ for o in read() if o is not None and o.kind == PURGE for id_ in o.base}
-        for operation in read():
+        erased = {id_ for o in operations if o and o.kind == PURGE for id_ in o.base}
+        for operation in operations:
             if operation is None:
                 self._refused += 1
             elif operation.kind == PURGE:
