@@ -272,7 +272,7 @@ def test_an_observation_forgotten_while_a_machine_exchanged_nothing_stays_forgot
 
 @pytest.mark.parametrize(
     ("change", "pulled", "merged"),
-    [("edit", 1, 1), ("undo", 1, 1), ("undo", 2000, 2), ("nothing", 1, 1)],
+    [("edit", 1, 1), ("undo", 1, 1), ("undo", 2000, 2), ("undo first", 1, 1), ("nothing", 1, 1)],
 )
 def test_parts_in_which_the_log_is_read_do_not_decide_what_was_forgotten_last(
     desk: Machine,
@@ -287,14 +287,17 @@ def test_parts_in_which_the_log_is_read_do_not_decide_what_was_forgotten_last(
     for machine in (laptop, desk):
         machine.now()
     desk.run("sync", "git", "leave")
-    desk.json("forget", id_, "--yes")
+    if change != "undo first":
+        desk.json("forget", id_, "--yes")
     if change == "edit":
         laptop.json("edit", id_, "--text", f"{KAFKA} now")
-    elif change == "undo":
+    elif change != "nothing":
         laptop.json("forget", id_, "--yes")
         laptop.now()
         laptop.json("undo", "--last")
     laptop.now()
+    if change == "undo first":
+        desk.json("forget", id_, "--yes")
 
     monkeypatch.setattr(exchange, "PULL_AT_FIRST", pulled)
     monkeypatch.setattr(inbox, "SOME", merged)

@@ -156,16 +156,18 @@ def show(c: sqlite3.Connection, before: heads.Head | None, now: heads.Head | Non
     head = now or before
     if head is None:
         return
-    # It may have been forgotten, before or after it was stated, while nothing was exchanged.
+    # While nothing was exchanged, it may have been forgotten before (0) or after it was stated (1).
     later = "SELECT created_at > ? FROM tombstones WHERE id = ? AND NOT EXISTS ("
     later += "SELECT 1 FROM team_heads WHERE key = ?)"
     known = (head.made_at, tombstone_of(head.key), wire.key_of(wire.DISMISSAL, head.key))
-    is_later = c.execute(later, known).fetchone() if was or before is None else None
-    if value and is_later == (1,):
+    # The log orders this machine's withdrawal and later statements, whatever the clocks say.
+    is_ordered = before is not None and before.state != heads.MINE and not was
+    buried = None if is_ordered else c.execute(later, known).fetchone()
+    if value and buried == (1,):
         names = json.dumps([value[name] for name in wire.NAMED_BY[head.kind]], ensure_ascii=False)
         due = (FORGOTTEN + head.kind, value["id"] if head.kind == wire.RECORD else names)
         c.execute("INSERT OR IGNORE INTO team_due VALUES (?, ?)", due)
-    elif value is not None and (value != was or is_later):
+    elif value is not None and (value != was or buried):
         _SAYING[head.kind](_Stated(c, value))
     elif was is not None and value is None:
         _Stated(c, was | {"is_kept": wire.KEPT in head.base}).withdraw(head.kind)

@@ -51,11 +51,8 @@ def put(c: Connection, id_: str, key: int, at: str) -> list[list[Any]]:
 
 def set_and_lift(c: Connection, payload: Payload, by: Provenance) -> Result:
     """Set tombstones in `add`; delete those in `remove` unless their key or time has changed."""
-    lifted = []
-    for row in payload["remove"]:
-        same = "DELETE FROM tombstones WHERE id = ? AND key = ? AND created_at = ?"
-        if c.execute(same, tuple(row)).rowcount > 0:
-            lifted.append(list(row))
+    same = "DELETE FROM tombstones WHERE id = ? AND key = ? AND created_at = ?"
+    lifted = [list(row) for row in payload["remove"] if c.execute(same, tuple(row)).rowcount > 0]
     added = [new for row in payload["add"] for new in put(c, *row)]
     return {"set": len(added), "lifted": len(lifted)}, op(lifted, added)
 
