@@ -306,3 +306,38 @@ def test_parts_in_which_the_log_is_read_do_not_decide_what_was_forgotten_last(
 
     kept = {"edit": [f"{KAFKA} now"], "undo": [KAFKA]}.get(change, [])
     assert desk.decisions() == laptop.decisions() == [*kept, "The shop has one database"]
+
+
+@pytest.mark.parametrize("pulled", [1, 2000])
+def test_graph_rows_changed_after_they_were_forgotten_elsewhere_return(
+    desk: Machine,
+    laptop: Machine,
+    repository: Repository,
+    monkeypatch: pytest.MonkeyPatch,
+    pulled: int,
+) -> None:
+    by = Provenance("cli", trust="user")
+    ledger = {"name": "Ledger", "entityType": "service", "observations": ["It is old"]}
+    kafka = {"name": "Kafka", "entityType": "service", "observations": []}
+    old = {"ids": [], "deletions": [{"entityName": "Ledger", "observations": ["It is old"]}]}
+    with laptop.opened() as memory:
+        memory.write("create_entities", {"entities": [ledger, kafka]}, by, store="project")
+    for machine in (laptop, desk):
+        machine.now()
+    desk.run("sync", "git", "leave")
+    for machine, names in ((desk, ["Kafka"]), (laptop, [])):
+        with machine.opened() as memory:
+            memory.write("forget", old | {"entityNames": names}, by, store="project")
+    laptop.now()
+    laptop.json("undo", "--last")
+    with laptop.opened() as memory:
+        memory.write("alias", {"entity": "Kafka", "aliases": ["The bus"]}, by, store="project")
+    laptop.now()
+
+    monkeypatch.setattr(exchange, "PULL_AT_FIRST", pulled)
+    desk.tied(repository)
+    laptop.now()
+
+    assert rows_of(desk) == rows_of(laptop)
+    assert rows_of(desk)["observations"] == [("Ledger", "It is old")]
+    assert rows_of(desk)["aliases"] == [("Kafka", "The bus")]

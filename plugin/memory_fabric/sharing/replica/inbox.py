@@ -195,8 +195,7 @@ class _Batch:
         elif stored is not None:
             self._come_back(stored, operation, proved=part.own is not None)
             return
-        problem = statements.problem(operation)
-        if problem:
+        if problem := statements.problem(operation):
             self._refuse(operation, problem)
         elif operation.kind == wire.PURGE:
             self._erase(operation)

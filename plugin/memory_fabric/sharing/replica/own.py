@@ -168,6 +168,8 @@ def show(c: sqlite3.Connection, before: heads.Head | None, now: heads.Head | Non
         due = (FORGOTTEN + head.kind, value["id"] if head.kind == wire.RECORD else names)
         c.execute("INSERT OR IGNORE INTO team_due VALUES (?, ?)", due)
     elif value is not None and (value != was or buried):
+        if buried or head.kind == wire.RECORD:  # another machine restored it
+            _Stated(c, value).lift(tombstone_of(head.key))
         _SAYING[head.kind](_Stated(c, value))
     elif was is not None and value is None:
         _Stated(c, was | {"is_kept": wire.KEPT in head.base}).withdraw(head.kind)
@@ -212,10 +214,6 @@ class _Stated:
             local_evidence = {k: v for k, v in kept if k not in EVIDENCE or k == QUOTATION}
             record = record._replace(session=stored_record.session, agent=stored_record.agent)
             record = record._replace(evidence={**local_evidence, **record.evidence})
-        # If another machine restored the record, remove its tombstone here.
-        buried = list(map(list, self.c.execute("SELECT * FROM tombstones WHERE id = ?", (id_,))))
-        if buried:
-            self._apply("tombstones", {"add": [], "remove": buried})
         seen_in = stored[0][1] if stored else []
         self._apply("put_record", {"record": records.as_object(record), "seen_in": seen_in})
         link = "SELECT superseded_by, valid_to FROM records WHERE id = ?"
@@ -307,8 +305,12 @@ class _Stated:
             for end in ("from", "to"):
                 self._remove_if_unsaid(value[end])
         else:  # a dismissal: accept others' statements on its key again
-            buried = "SELECT * FROM tombstones WHERE id = ?", (tombstone_of(value["of"]),)
-            self._apply("tombstones", {"add": [], "remove": [*map(list, self.c.execute(*buried))]})
+            self.lift(tombstone_of(value["of"]))
+
+    def lift(self, tombstone: str) -> None:
+        """Remove the tombstone with this id, if any."""
+        for row in self.c.execute("SELECT * FROM tombstones WHERE id = ?", (tombstone,)).fetchall():
+            self._apply("tombstones", {"add": [], "remove": [list(row)]})
 
     def _create_entity(self, name: str, kind: str, **more: Any) -> None:
         self._apply("create_entities", {"entities": [{"name": name, "entityType": kind} | more]})
