@@ -218,7 +218,8 @@ def over_network(settings: Settings, now: Callable[[], float] = time.time) -> Po
                 answer = _refusal(error, now())
         except (OSError, http.client.HTTPException, ValueError) as error:
             answer = _unreachable(error, host_of(url))
-        for own in filter(None, (settings.forward_key, "".join(url.partition("?")[1:]))):
+        query = url.partition("?")[2]
+        for own in filter(None, (settings.forward_key, query and f"?{query}")):
             message, text = (part.replace(own, REMOVED) for part in (answer.message, answer.text))
             answer = answer._replace(message=message, text=text)
         return answer
