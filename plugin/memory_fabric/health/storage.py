@@ -32,12 +32,10 @@ def identity(sight: Sight) -> Finding:
     """Check that the registry has all projects' keys, and no question about this folder is open."""
     home = sight.settings.home
     cards, registry = registry_file.read_cards(home), registry_file.read_registry(home)
-    hidden = registry_file.missing_keys(cards, registry)
-    if hidden:
+    if hidden := registry_file.missing_keys(cards, registry):
         text = f"the registry lacks keys that projects have: {first_of(hidden, SHOWN)}"
         return warning(text, "memory-fabric check shows details.")
-    question = link.pending_question(sight.memory)
-    if question:
+    if question := link.pending_question(sight.memory):
         text, _, remedy = question.partition(". ")
         return warning(text, remedy)
     project = sight.memory.project
@@ -47,12 +45,10 @@ def identity(sight: Sight) -> Finding:
 def permissions(sight: Sight) -> Finding:
     """Check that no other user can read the memory's files."""
     paths = _private_paths(sight)
-    foreign = filesystem.foreign(paths)
-    if foreign:
+    if foreign := filesystem.foreign(paths):
         text = f"belongs to another user: {first_of(foreign, SHOWN)}"
         return fault(text, f'sudo chown -R "$USER" {foreign[0]}')
-    exposed = filesystem.exposed(paths)
-    if exposed:
+    if exposed := filesystem.exposed(paths):
         text = f"other users may read or write {first_of(exposed, SHOWN)}"
         return warning(text, "memory-fabric doctor --fix removes their rights.", fixable=True)
     return fine(f"{len(paths)} files and folders, only for their owner")
@@ -92,8 +88,7 @@ def file_system(sight: Sight) -> Finding:
 
 def leftovers(sight: Sight) -> Finding:
     """Check for temporary files that killed processes have left."""
-    paths = filesystem.leftovers(_private_paths(sight), sight.now_s)
-    if paths:
+    if paths := filesystem.leftovers(_private_paths(sight), sight.now_s):
         remedy = "memory-fabric doctor --fix removes them."
         return warning(f"half-written: {first_of(paths, SHOWN)}", remedy, fixable=True)
     return fine("none")

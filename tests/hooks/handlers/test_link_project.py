@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,38 @@ def test_a_second_clone_is_reported_once_and_linked_by_a_typed_command(
 
     assert (clones.whats(clones.first), clones.whats(clones.second)) == apart
     assert clones.client.log == ""
+
+
+def test_git_init_above_folders_with_memory_is_reported_once_with_the_command_that_links_them(
+    clones: Clones,
+) -> None:
+    above = clones.first.parent / "work"
+    one, other = above / "one", above / "other"
+    for folder, text in ((one, HERE), (other, THERE)):
+        folder.mkdir(parents=True)
+        clones.says(folder, text)
+    before = clones.whats(one), clones.whats(other)
+    (above / ".git").mkdir()
+
+    clones.at(above)
+    told, again = clones.notice("new"), clones.notice("newer")
+    clones.at(one)
+    found, checked = (clones.client.command(name).stdout for name in ("status", "doctor"))
+    lost = clones.whats(one)
+
+    clones.types(re.findall("/memory-fabric:project (link one-[0-9a-f]+) ", told)[0])
+    first = clones.whats(above)
+    clones.types("link other")
+
+    assert f"{above} is a git repository now, with {one}, {other} in it" in told
+    assert "link" not in again and "link one-" in found and "link one-" in checked
+    assert (lost, first) == (set(), before[0])
+    assert clones.whats(one) == before[0] | before[1] == clones.whats(above)
+
+    clones.types("undo")
+    clones.types("undo")
+
+    assert clones.whats(one) == set()
 
 
 def test_only_an_attended_session_may_link_a_clone(clones: Clones) -> None:

@@ -66,16 +66,14 @@ def _show_current(memory: Memory, as_json: bool) -> int:
         ("journal", project.local),
         ("keys", "\n".join(project.keys)),
     )
-    question = link.pending_question(memory)
-    if question:
+    if question := link.pending_question(memory):
         show.warn(question)
     elif project.others:
         show.warn(
             f"some of its keys belong to {', '.join(project.others)}: choose with memory-fabric "
             f"project link {project.others[0]} or {project.id}."
         )
-    missing = adoption.missing(memory)
-    if missing is not None:
+    if (missing := adoption.missing(memory)) is not None:
         show.warn(adoption.notice_text(missing))
     return 0
 
@@ -130,8 +128,7 @@ def _change(memory: Memory, action: str, wanted: str, yes: bool, as_json: bool) 
     undo = "" if action == "undo" else "memory-fabric project undo"
     if as_json:
         return show.json_out(fields | {"done": True, "came": copied, "undo": undo})
-    back = f" {undo} reverts it." if undo else ""
-    show.line(f"This folder belongs to {target} now.{back}")
+    show.line(f"This folder belongs to {target} now.{undo and f' {undo} reverts it.'}")
     show.warn_all(memory.failures)
     return 0
 

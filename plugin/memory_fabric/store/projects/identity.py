@@ -25,10 +25,9 @@ MAX_PATH_CHARS = 4096
 def local_tier(home: str, project_id: str, root: str, user_home: str) -> str:
     """Return the journal folder: in `root`, or if that is (for example) read-only, in `home`."""
     local = os.path.join(root, LOCAL_FOLDER)
-    real_root = os.path.realpath(root)
     is_unsuitable = (
         (root == os.path.dirname(root) or root in TEMPORARY)
-        or (user_home and real_root == os.path.realpath(user_home))
+        or (user_home and os.path.realpath(root) == os.path.realpath(user_home))
         or os.path.isfile(os.path.join(root, "HEAD"))  # a bare repository
         or not (os.path.isdir(root) and os.access(root, os.W_OK))
         or os.path.realpath(local) != local
@@ -98,9 +97,8 @@ def _unproved(top: str, deleted: tuple[str, ...], common: str, stated: dict[str,
     """
     key = _key("git", common)
     is_whole = os.path.basename(common) == ".git" or stated["bare"] == "true"
-    is_apart = not is_whole and MODULES not in common
     is_git = os.path.isfile(os.path.join(common, "HEAD"))
-    claims: tuple[str, ...] = (key,) if is_apart and is_git else ()
+    claims: tuple[str, ...] = (key,) if not is_whole and MODULES not in common and is_git else ()
     name = os.path.basename(top)
     if claims and stated["url"]:
         normal = normalised_remote(stated["url"], top)

@@ -89,17 +89,16 @@ def plan(memory: Memory, action: str, wanted: str = "") -> Plan:
     elif others or not new:
         several = f"This folder claims several projects: {', '.join((new, *others))}."
         problem = several if others else "This folder claims no other project."
-        remedy = "memory-fabric project list shows all."
-        raise BadInput("KEY-OR-PATH", problem, remedy=remedy)
+        raise BadInput("KEY-OR-PATH", problem, remedy="memory-fabric project list shows all.")
     if old == new and all(registry.keys.get(key) == new for key in place.keys):
         raise BadInput("KEY-OR-PATH", f"This folder belongs to {new} already.", remedy="")
     others_of_old = {key for key, id_ in registry.keys.items() if id_ == old}
+    own += [key for key in registry_file.inside(registry, place) if key in others_of_old]
     others_of_old -= {*own, *place.claims}
-    moved = own
     # If the old project has no other folder, this folder's claims are moved, too.
     if old != new and all(key.startswith(_ADDED) for key in others_of_old):
-        moved = [*own, *(key for key in place.claims if registry.keys.get(key) == old)]
-    return _plan(memory, registry, "link", new, moved, place.name)
+        own += [key for key in place.claims if registry.keys.get(key) == old]
+    return _plan(memory, registry, "link", new, own, place.name)
 
 
 def pending_question(memory: Memory) -> str:
@@ -107,9 +106,8 @@ def pending_question(memory: Memory) -> str:
     if memory.project is None:
         return ""
     registry, place = _registry_and_identity(memory)
-    if not any(key in registry.asked for key in place.own):
-        return ""
-    return registry_file.question(memory.settings.home, registry, place)
+    is_asked = any(key in registry.asked for key in place.own)
+    return registry_file.question(memory.settings.home, registry, place) if is_asked else ""
 
 
 def _plan_undo(memory: Memory, registry: Registry, place: Identity) -> Plan:
@@ -211,8 +209,7 @@ def _plan(
     losing = dict.fromkeys([old, *(owner for _, owner in before if owner)])
     left = [id_ for id_ in losing if id_ not in {*staying, new}]
     former, *others = (_known_project(home, registry, id_) for id_ in (old, *left))
-    later = _known_project(home, registry, new, name)
-    return Plan(action, former, later, before, tuple(others))
+    return Plan(action, former, _known_project(home, registry, new, name), before, tuple(others))
 
 
 def _own(place: Identity) -> list[str]:

@@ -19,6 +19,7 @@ from memory_fabric.models import DAMAGED, LOST, SOUND, Identity, Project, Regist
 from memory_fabric.store import files
 from memory_fabric.store.projects import identity
 from memory_fabric.store.projects.identity import LOCAL_FOLDER, folder_of
+from memory_fabric.text import first_of
 
 Cards = Mapping[str, Mapping[str, Any]]
 
@@ -90,8 +91,7 @@ def write_registry(home: str, registry: Registry, names: Mapping[str, str]) -> N
     page |= {name: sorted(keys) for name, keys in lists.items() if keys}
     page |= {"undo": dict(registry.undo)} if registry.undo else {}
     head = files.pretty_json(page).decode().removesuffix("\n}")
-    text = f'{head}{SUM_MARK}{_sum(head)}"\n}}'
-    files.write_atomic(os.path.join(home, REGISTRY), text.encode())
+    files.write_atomic(os.path.join(home, REGISTRY), f'{head}{SUM_MARK}{_sum(head)}"\n}}'.encode())
     for id_, name in names.items():
         name = name or str(read_card(home, id_).get("name", ""))
         keys = [key for key, owner in registry.keys.items() if owner == id_]
@@ -138,7 +138,8 @@ def claimed(registry: Registry, folder: Identity) -> tuple[str, ...]:
     is_asked = any(key in registry.asked for key in folder.own)
     if not is_asked and any(key in registry.settled for key in folder.keys):
         return ()
-    owners = [registry.keys.get(key, "") for key in (*folder.keys, folder.pointer)]
+    parts = inside(registry, folder) if is_asked else ()
+    owners = [registry.keys.get(key, "") for key in (*folder.keys, folder.pointer, *parts)]
     return tuple(dict.fromkeys(owner for owner in owners if owner not in ("", id_)))
 
 
@@ -155,7 +156,7 @@ def place_owner(registry: Registry, folder: Identity) -> str:
 
 def _with_keys(home: str, registry: Registry, folder: Identity, trust: Trust) -> Registry:
     """Return the registry with this folder's keys added; the same object if nothing changes."""
-    id_ = place_owner(registry, folder)
+    id_, is_asked = place_owner(registry, folder), False
     if not id_ and (moved := _moved(home, registry, folder)):
         registry, id_ = moved
     if not id_:
@@ -163,18 +164,25 @@ def _with_keys(home: str, registry: Registry, folder: Identity, trust: Trust) ->
         id_ = next((registry.keys[key] for key in claims if key in registry.keys), "")
         roots = tuple(os.path.join(os.path.realpath(root), "") for root in trust.roots)
         if not (id_ and (trust.everywhere or folder.root.startswith(roots))):
-            settled, asked = {*registry.settled}, {*registry.asked}
-            if id_:  # the folder claims project `id_` without proof: keep it apart, ask the user
-                settled.update(folder.own)
-                asked.add(folder.own[0])
+            # If the folder claims project `id_` without proof, keep it apart, and ask the user.
+            is_asked = id_ != ""
             owners = {*registry.keys.values()}
-            id_ = new_id(folder.own[0] if id_ else folder.keys[0], folder.name, owners)
-            settled_keys, asked_keys = tuple(sorted(settled)), tuple(sorted(asked))
-            registry = registry._replace(settled=settled_keys, asked=asked_keys)
+            id_ = new_id(folder.own[0] if is_asked else folder.keys[0], folder.name, owners)
     new = {key: id_ for key in folder.keys if key not in registry.keys}
+    if folder.own[-1] in new and any(registry.keys[k] != id_ for k in inside(registry, folder)):
+        is_asked = True
+    if is_asked:
+        settled, asked = {*registry.settled, *folder.own}, {*registry.asked, folder.own[0]}
+        registry = registry._replace(settled=tuple(sorted(settled)), asked=tuple(sorted(asked)))
     if folder.place and folder.own[-1].startswith("git:"):
         new |= {folder.place: id_} if registry.keys.get(folder.place) != id_ else {}
     return registry._replace(keys={**registry.keys, **new}) if new else registry
+
+
+def inside(registry: Registry, folder: Identity) -> list[str]:
+    """Return the keys of projects' folders that `.git` has made parts of this folder since then."""
+    below = [key for key in registry.keys if key.startswith(f"folder:{folder.root}{os.sep}")]
+    return [key for key in below if identity.worktree_of(folder_in(key)) == folder.root]
 
 
 def _write(home: str, former: Registry, now: Registry, folder: Identity) -> None:
@@ -200,8 +208,9 @@ def _write(home: str, former: Registry, now: Registry, folder: Identity) -> None
     if {*now.asked} - {*former.asked}:
         text = question(home, now, folder)
     elif missing:
-        moved_from = folder_in(missing[0])
-        text = f"This folder was {moved_from}: it is still that project, with its memory."
+        text = (
+            f"This folder was {folder_in(missing[0])}: it is still that project, with its memory."
+        )
     if text:
         from memory_fabric.store.home import log  # imported late: only for a notice
 
@@ -253,14 +262,18 @@ def question(home: str, registry: Registry, folder: Identity) -> str:
     other_id = next(iter(claimed(registry, folder)), "")
     if not other_id:
         return ""
-    name = read_card(home, other_id).get("name") or other_id
-    claims = (*folder.claims, folder.pointer)
+    parts = inside(registry, folder)
+    claims = (*folder.claims, folder.pointer, *parts)
     key = next((k for k in claims if registry.keys.get(k) == other_id), other_id)
     kind, _, stated = key.partition(":")
+    name = read_card(home, other_id).get("name") or other_id
     says = "states the remote" if kind == "remote" else "points at the repository"
+    says += f" {stated} of the project {name}, which proves nothing: it has a memory of its own"
+    if kind == "folder":
+        says = f"is a git repository now, with {first_of(folders_in(parts), 3)} in it: what was "
+        says += "remembered there is not used any more"
     return (
-        f"{folder.root} {says} {stated} of the project {name}, which proves nothing: it has a "
-        f"memory of its own. If both are one, type /memory-fabric:project link {other_id} (or "
+        f"{folder.root} {says}. If both are one, type /memory-fabric:project link {other_id} (or "
         f"run memory-fabric project link {other_id} in a terminal); project undo takes it back."
     )
 
