@@ -217,6 +217,26 @@ def test_remember_replaces_a_named_record_of_the_assistant_but_not_of_the_user(
     assert bun.evidence == {"contradicts": [users.id]}
 
 
+@pytest.mark.parametrize("names_id", [True, False])
+def test_remember_replaces_a_record_from_when_the_clock_was_ahead(
+    tmp_path: Path, names_id: bool
+) -> None:
+    memory = Memory.open(settings(home := tmp_path / "home"))
+    text, ahead = "Use npm for the packages.", "2099-01-01T00:00:00.000Z"
+    by = Provenance("mcp", trust="assistant")
+    old = memory.remember(Record("decision", text, confidence=0.8, valid_from=ahead), by)
+    memory.close()
+    assert old is not None
+
+    async def story() -> None:
+        async with connected(home) as client:
+            name = old.id[-8:] if names_id else text
+            done = await ask(client, "remember", text="Use pnpm here.", instead_of=name)
+            assert f"Replaces decision {old.id[-8:]}" in done
+
+    run(story)
+
+
 def test_a_replaced_option_that_matches_no_record_is_stored_as_a_rejected_alternative(
     tmp_path: Path,
 ) -> None:

@@ -68,6 +68,13 @@ def state(
     return stored, is_new
 
 
+def after(record: Record, named: Sequence[Record]) -> Record:
+    """Return a record dated no earlier than those that it names: a clock may have been ahead."""
+    latest = max(map(models.stated_at, named), default="")
+    is_ahead = latest > (record.valid_from or ids.timestamp())
+    return record._replace(valid_from=latest) if is_ahead else record
+
+
 def stated(
     memory: Memory, text: str, *, type: str = "", why: str = "", alternatives: Sequence[str] = ()
 ) -> Record:
@@ -127,8 +134,7 @@ def joined_to_project(record: Record, memory: Memory) -> Record:
         is_written_so = name.islower() or not name.replace(" ", "").isalpha()
         is_thing = entity_type(name) or (is_written_so and not is_no_thing)
         things += [name] if is_thing and name_key(name) not in rejected else []
-    thing = chosen(record.what, things) if things else ""
-    if not thing:
+    if not (thing := chosen(record.what, things) if things else ""):
         return record
     name = record.project or memory.project.name
     entities = (*record.entities, Entity(name, "project"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import time
 
 import pexpect
 import pytest
@@ -109,6 +110,22 @@ def test_remember_replaces_a_memory_only_with_the_option_instead_of(shell: Shell
     assert beside["replaces"] == []
     assert new["replaces"] == [old["id"]]
     assert new["short_id"] in shown
+
+
+def test_the_command_that_replaces_a_memory_also_replaces_one_from_when_the_clock_was_ahead(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        now = time.time
+        patch.setattr(time, "time", lambda: now() + 3600)
+        old = shell.remember("Use npm for the packages")
+    shell.remember("Use pnpm instead of npm for the packages")
+
+    done = shell.remember(
+        "Use pnpm instead of npm for the packages", "--instead-of", old["short_id"]
+    )
+
+    assert (done["replaces"], done["opposite"]) == ([old["id"]], [])
 
 
 def test_a_conflicting_decision_is_shown_with_the_command_that_replaces_it(shell: Shell) -> None:

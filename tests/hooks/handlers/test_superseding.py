@@ -34,6 +34,28 @@ def test_a_later_session_gets_only_the_newer_decision(client: SimulatedClient) -
     assert "MongoDB holds" not in context
 
 
+def test_a_note_replaces_by_its_id_a_decision_from_when_the_clock_was_ahead(
+    client: SimulatedClient,
+) -> None:
+    told(client, Record("decision", OLD, confidence=0.8, valid_from="2099-01-01T00:00:00.000Z"))
+    (old,) = client.records()
+
+    client.note("decision", NEW, instead_of=old.id[-8:])
+
+    (old,) = client.records(f"id = '{old.id}'")
+    assert old.superseded_by != "" and old.valid_to == old.valid_from
+
+
+def test_an_older_note_that_names_a_newer_decision_in_words_does_not_replace_it(
+    client: SimulatedClient,
+) -> None:
+    told(client, Record("decision", OLD, confidence=0.8, valid_from="2099-01-01T00:00:00.000Z"))
+
+    client.note("decision", NEW, instead_of=OLD)
+
+    assert [record.superseded_by for record in client.records("type = 'decision'")] == ["", ""]
+
+
 def test_a_replaced_decision_is_not_recalled_from_its_message_or_the_graph(
     client: SimulatedClient,
 ) -> None:

@@ -10,7 +10,7 @@ from memory_fabric.capture.notes import replaced
 from memory_fabric.capture.notes.grammar import MAX_NOTE_CHARS, Note, parse
 from memory_fabric.capture.notes.protocol import Kept
 from memory_fabric.capture.notes.quotation import agreement, find, says_everywhere
-from memory_fabric.capture.remember import kind_of, state
+from memory_fabric.capture.remember import after, kind_of, state
 from memory_fabric.capture.statement import NOTE, USER_NOTE, statement
 from memory_fabric.models import Provenance, Record
 from memory_fabric.redaction.redact import without_secrets
@@ -149,6 +149,7 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
     targets = [old for old in meant_records if old.status == "active" and old not in taken]
     targets = [old for old in targets if not said.precedes(old)]
     past = said.at if said.is_past else ""
+    record = after(record, targets) if replaced.id_in(note.instead_of) and not past else record
     new = record._replace(trust=by.trust, session=by.session, created_at=past or ids.timestamp())
     new = new._replace(domain=by.domain if new.domain == "general" else new.domain)
     # A turn may be read twice: skip a note that was removed again after the first reading.
@@ -158,8 +159,7 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
     reasons = [(old, replaced.refusal(memory, new, quoted, old)) for old in targets]
     closing = [old for old, reason in reasons if not reason]
     against = [old for old, reason in reasons if reason]
-    accepted = [*named, *taken]
-    contrary = [old for old in contradicting(memory, record) if old not in accepted]
+    contrary = [old for old in contradicting(memory, record) if old not in [*named, *taken]]
     # Close contradictory records of the note's own session, because the note corrects them.
     own = [old for old in contrary if old.session == by.session and not said.precedes(old)]
     refuted = [o for o in own if not replaced.refusal(memory, new, quoted, o)]
@@ -239,12 +239,11 @@ def without_full_stop(sentence: str) -> str:
 def _was_noted(memory: Memory, record: Record, quotation: str, session: str) -> bool:
     """Return True if the session noted `record` before, in these or other words, even if undone."""
     of_session = f"session = ? AND json_extract(body, '$.evidence.{NOTED}') IS NOT NULL"
-    earlier = memory.find_records(of_session, (session,))
     noted = changes.read_all(memory, "kind = 'remember' AND session = ?", (session,))
     undone = [records.from_object(change.payload["record"]) for change in noted if change.undone]
     quotation = same_form(quotation)
     own = set(map(stem, words(record.what)))
-    for old in (*earlier, *undone):
+    for old in (*memory.find_records(of_session, (session,)), *undone):
         theirs = set(map(stem, words(old.what)))
         shared = len(own & theirs)
         if quotation and same_form(str(old.evidence.get(models.QUOTATION) or "")) == quotation:
@@ -299,10 +298,9 @@ def _drop(memory: Memory, name: str, quoted: str, said: Said, by: Provenance) ->
 def _is_queued(memory: Memory, record: Record, session: str) -> bool:
     if not session:
         return False
-    sought = (session, record.type, same_form(record.what))
     queued = (payload.get("record") or {} for payload in _queued(memory, "remember"))
     forms = ((r.get("session"), r.get("type"), same_form(r.get("what", ""))) for r in queued)
-    return sought in forms
+    return (session, record.type, same_form(record.what)) in forms
 
 
 def _queued(memory: Memory, kind: str) -> Iterator[dict[str, Any]]:

@@ -69,11 +69,10 @@ def remember(
     from memory_fabric.redaction.redact import redact
     from memory_fabric.rules.required import stated_first
 
-    stated_text = _text(words)
     kind, scope = _checked(
         kind, scope, success=success, failed=failed, instead=instead, for_all=for_all
     )
-    text, left_out = _cut(stated_text, "text")
+    text, left_out = _cut(_text(words), "text")
     reason, _ = _cut(one_line(why), "reason")
     # Two optional fields: when the record applies, and other words to find it by.
     applies = redact(one_line(stated_first(when, first)))
@@ -106,10 +105,10 @@ def remember(
             question = "What to do instead?"
             lesson = typer.prompt(question, default="", show_default=False, prompt_suffix=" ")
             complete = _completed(memory, stated._replace(why=_with_lesson("", lesson)))
-        from memory_fabric.capture.remember import state  # imported late: only for valid input
+        from memory_fabric.capture.remember import after, state  # late: only for valid input
 
-        provenance = environment.provenance()._replace(agent=agent, domain=complete.domain)
-        stored, is_new = state(memory, complete, provenance, replaced)
+        by = environment.provenance()._replace(agent=agent, domain=complete.domain)
+        stored, is_new = state(memory, after(complete, replaced), by, [r.id for r in replaced])
         if stored is None:
             text = "The record was written but cannot be found."
             raise StoreUnavailable("", text, remedy="Run memory-fabric doctor.")
@@ -180,7 +179,7 @@ def _with_lesson(why: str, instead: str) -> str:
     return "; ".join(filter(None, (why, f"{models.INSTEAD}{lesson}" if lesson else "")))
 
 
-def _replaced(memory: Memory, names: Sequence[str], stated: Record) -> list[str]:
+def _replaced(memory: Memory, names: Sequence[str], stated: Record) -> list[Record]:
     records = [resolve.record_by_id(memory, name)[0] for name in names]
     for old in records:
         if (old.scope, old.domain) != (stated.scope, stated.domain):
@@ -188,7 +187,7 @@ def _replaced(memory: Memory, names: Sequence[str], stated: Record) -> list[str]
             text += f"the new memory {stated.scope} and {stated.domain}."
             remedy = f"Add --scope {old.scope} --domain {old.domain}, or forget it instead."
             raise BadInput("--instead-of", text, remedy=remedy)
-    return [old.id for old in records]
+    return records
 
 
 def _completed(memory: Memory, stated: Record) -> Record:
@@ -258,13 +257,12 @@ def _show_facts(
     if when and record.type in models.RULE_TYPES:
         calls = ", ".join(f"{binding.kind} {binding.text}" for binding in bindings_of(when))
         when += f" ({f'binds: {calls}' if calls else 'binds no call: see docs/rules.md'})"
-    relations = (f"{r.source} {r.type} {r.target}" for r in record.relations)
     show.facts(
         ("what", cut(record.what, MAX_WHAT_CHARS)),
         ("why", cut(record.why, MAX_WHAT_CHARS)),
         ("when", when),
         *own,
-        ("relations", "; ".join(relations)),
+        ("relations", "; ".join(f"{r.source} {r.type} {r.target}" for r in record.relations)),
         ("replaces", "; ".join(f"{r.what} ({short_id(r.id)})" for r in replaced)),
         ("stored in", ", ".join(tiers)),
     )

@@ -71,7 +71,7 @@ def recall(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) ->
 def remember(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) -> Outcome:
     """Store a statement, and return a confirmation of it. Raises BadInput."""
     from memory_fabric.capture.contradiction import beside
-    from memory_fabric.capture.remember import state
+    from memory_fabric.capture.remember import after, state
 
     record = record_in(memory, arguments, said_by.domain)
     said_by = said_by._replace(trust=REMEMBER_TRUST)
@@ -81,8 +81,9 @@ def remember(memory: Memory, arguments: Mapping[str, Any], said_by: Provenance) 
 
     stated = record._replace(trust=by.trust, session=by.session, created_at="9999", valid_from="")
     not_closed = [old for old in replaced if refusal(memory, stated, quoted, old)]
-    closed = [old.id for old in replaced if old not in not_closed]
-    stored, is_new = state(memory, beside(record, not_closed), by, closed)
+    closed = [old for old in replaced if old not in not_closed]
+    record = after(beside(record, not_closed), closed)
+    stored, is_new = state(memory, record, by, [old.id for old in closed])
     if stored is None:
         return Outcome((FORGOTTEN,))
     return Outcome((_confirmation(memory, stored, not_closed, repeated=not is_new),), changed=True)
@@ -152,8 +153,7 @@ def _by_words(
 def _one_of(arguments: Mapping[str, Any], first: str, second: str) -> str:
     """Return the type in either field, or ''. Raises BadInput if unknown or the fields differ."""
     stated = {models.record_type(arguments[n]) for n in (first, second) if arguments.get(n)}
-    unknown = sorted(stated.difference(models.STATED_TYPES))
-    if unknown:
+    if unknown := sorted(stated.difference(models.STATED_TYPES)):
         type_names = ", ".join(sorted((*models.STATED_TYPES, *models.TYPE_ALIASES)))
         raise BadInput(second, f"There is no type {unknown[0]!r}.", remedy=f"Use {type_names}.")
     if len(stated) > 1:
@@ -180,9 +180,10 @@ def _replaced(memory: Memory, arguments: Mapping[str, Any], record: Record) -> l
     if not resolve.looks_like_id(name):
         from memory_fabric.capture.notes.replaced import named  # imported late: rarely needed
 
-        old_records = named(memory, name, record.what)
-        place = record.scope, record.domain
-        return [old for old in old_records if (old.scope, old.domain) == place]
+        place, at = (record.scope, record.domain), record.valid_from or "9999"
+        same = [o for o in named(memory, name, record.what) if (o.scope, o.domain) == place]
+        # Words may also mean what the user said after the quoted words.
+        return [old for old in same if models.stated_at(old) <= at]
     old = resolve.record_by_id(memory, name)[0]
     if (old.scope, old.domain) != (record.scope, record.domain):
         places = (f"scope {r.scope} and domain {r.domain!r}" for r in (old, record))
@@ -231,8 +232,7 @@ def _type_and_id(record: Record) -> str:
 
 def _rendered(answer: Answer, limit: int) -> str:
     walked = {" ".join(relation) for path in answer.paths for relation in path}
-    hits = [hit for hit in answer.hits if hit.id.removeprefix("graph:") not in walked]
-    lines = [_hit_line(hit) for hit in hits]
+    lines = [_hit_line(h) for h in answer.hits if h.id.removeprefix("graph:") not in walked]
     lines += [f"Path: {render.path_text(path)}" for path in answer.paths]
     then, label = answer.query.filters.as_of, render.filter_label(answer.query.filters)
     head = [label] if label else []
@@ -244,8 +244,7 @@ def _rendered(answer: Answer, limit: int) -> str:
     room = MAX_ANSWER_CHARS - len("\n".join([*head, *notes]))
     if len(answer.hits) >= limit:
         notes.append(f"Only the best {limit}: a higher limit may show more.")
-    text = within(lines, "ask more narrowly, or add a filter.", room)
-    return "\n".join([*head, text, *notes])
+    return "\n".join([*head, within(lines, "ask more narrowly, or add a filter.", room), *notes])
 
 
 def _hit_line(hit: Hit) -> str:
@@ -263,9 +262,8 @@ def _hit_line(hit: Hit) -> str:
     marks += ["stale" if metadata.get("stale") else "", render.replaced_by(metadata)]
     marks.append("" if kind == "relation" else reference)
     text = one_line("; ".join((hit.text, *metadata.get("also_observed", ()))))
-    words = render.words_of(hit)
     reason = one_line(str(metadata.get("why") or ""))
-    if words:
+    if words := render.words_of(hit):
         text = models.words_first(words, text, reason, max(MAX_HIT_CHARS, len(words) + 2))
     elif reason and reason not in text:
         text += f" — {models.as_reason(reason)}"
