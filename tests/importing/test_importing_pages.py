@@ -440,6 +440,51 @@ def test_a_page_of_the_user_is_imported_in_any_folder_into_the_users_memory(
     nowhere.close()
 
 
+def test_an_edit_of_a_text_in_a_page_keeps_the_entities_and_relations_of_its_record(
+    memory: Memory, tmp_path: Path
+) -> None:
+    record = Record("note", "The cache is Redis", entities=(Entity("Redis", "tool"),))
+    related = record._replace(relations=(Relation("api", "uses", "Redis"),), confidence=0.9)
+    memory.remember(related, USER)
+    (path, *_) = exported(memory, tmp_path)
+    edit(path, lambda text: text.replace("The cache is Redis", "The cache is Redis 8"))
+    whole = content(memory)["project"]
+
+    brought(memory, path, mine=True)
+
+    edited = content(memory)["project"]
+    assert edited["entities"] == whole["entities"]
+    assert edited["relations"] == whole["relations"]
+    assert len(edited["observations"]) == len(whole["observations"])
+    assert "The cache is Redis 8" in {text for _, text, *_ in edited["observations"]}
+
+
+def test_memories_that_came_without_trust_get_it_if_the_user_calls_the_page_theirs_later(
+    memory: Memory, tmp_path: Path
+) -> None:
+    memory.remember(
+        Record("note", "Redis", entities=(Entity("Redis", "tool"),), confidence=0.9), USER
+    )
+    (path, *_) = exported(memory, tmp_path)
+    edit(path, lambda text: text.replace("## Rules\n", "## Rules\n\n- Name things\n"))
+    other = opened(tmp_path, "other")
+    brought(other, path)
+    before = {record.what: record.trust for record in other.find_records("1", (), 9)}
+
+    found = brought(other, path, mine=True)
+    again = page_restore.plan(other, str(path), mine=True)
+
+    assert set(before.values()) == {"tool"}
+    assert (found.restored, found.added, found.edited) == (4, 1, 0)
+    (added,) = other.find_records("what = 'Name things'", (), 2)
+    assert (added.trust, added.evidence) == ("user", {})
+    other.forget([added.id], USER)
+    for part in ("records", "entities"):
+        assert content(other)["project"][part] == content(memory)["project"][part]
+    assert not again.records and len(again.left) > 0
+    other.close()
+
+
 def test_an_item_that_another_added_to_a_page_is_untrusted_and_names_the_page(
     memory: Memory, tmp_path: Path
 ) -> None:

@@ -145,8 +145,7 @@ def read(text: str) -> Found:
     for line in lines[end + 1 :]:
         if line == "-->":
             break
-        row = files.parsed(line)
-        if row is None:
+        if (row := files.parsed(line)) is None:
             torn += bool(line.strip())
         elif "signature" in row:
             signature = str(row["signature"])
@@ -238,17 +237,15 @@ def _page(memory: Memory, database: Database) -> Written:
         data_lines(data, sign),
     )
     parts = iter(lambda: list(islice(lines, LINES_AT_ONCE)), [])
-    texts = ("\n".join(part) + "\n" for part in parts)
     name += "-project" if project and name.lower() == USER_PAGE else ""  # one file each
-    return Written(name, texts, len(own), *rows.count_own(c))
+    return Written(name, ("\n".join(part) + "\n" for part in parts), len(own), *rows.count_own(c))
 
 
 def _record_lines(own: Sequence[Record]) -> Iterator[str]:
     newest_first = sorted(own, key=stated_at, reverse=True)
     ordered = sorted(newest_first, key=lambda r: bool(r.valid_to or r.superseded_by))
     for heading, kind in TYPES.items():
-        of_kind = [record for record in ordered if record.type == kind]
-        if of_kind:
+        if of_kind := [record for record in ordered if record.type == kind]:
             yield from ("", f"## {heading}")
         for record in of_kind:
             yield ""

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from memory_fabric import ids
+from memory_fabric import ids, models
 from memory_fabric.capture.statement import PURPOSE, stated_type
 from memory_fabric.errors import BadInput
 from memory_fabric.importing import items, page
@@ -197,7 +197,12 @@ class _Comparison:
     def _take_edit(self, live: tuple[Record, list[str]], record: Record, sums: list[Any]) -> bool:
         """Accept the page's edit of a stored record, or count the reason and return False."""
         stored, seen = live
-        if _sums(record) == sums or (stored.what, stored.why) == (record.what, record.why):
+        is_same = (stored.what, stored.why) == (record.what, record.why)
+        if is_same and self._mine and models.is_unconfirmed_import(stored):
+            self._records[record.id] = (record, tuple(seen))
+            self._counts["restored"] += 1
+            return True
+        if _sums(record) == sums or is_same:
             self._left.add(items.KNOWN, record.what)
         elif _sums(stored) != sums:
             self._left.add(CHANGED_BOTH, record.what)
@@ -213,8 +218,7 @@ class _Comparison:
     def _graph(self) -> dict[str, list[Row]]:
         graph: dict[str, list[Row]] = {table: [] for table in NEEDED}
         for row in self._found.data:
-            table = next((key for key in NEEDED if isinstance(row.get(key), dict)), "")
-            if not table:
+            if not (table := next((key for key in NEEDED if isinstance(row.get(key), dict)), "")):
                 continue
             fields = dict(row[table])
             if table == "observations":
@@ -227,9 +231,11 @@ class _Comparison:
                 is_edited |= "sums" in row and [page.digest(str(text))] != row["sums"]
                 if not (self._mine or (self._own and not is_edited)):
                     fields |= {"trust": TRUST, "source": SOURCE}
+            # The present rows of a record that is stored again are deleted with its former state.
+            owners = {str(fields.get("record")), *files.text_list(fields.get("claims"))}
             if not all(isinstance(fields.get(name), str) for name in NEEDED[table]):
                 self._left.add(items.UNREADABLE, str(fields))
-            elif not self._has(table, fields):
+            elif not (owners.isdisjoint(self._records) and self._has(table, fields)):
                 graph[table].append(fields)
         return graph
 
@@ -238,8 +244,7 @@ class _Comparison:
         if "of" in row:
             return self._texts.get(str(row["of"]))
         entity = str(fields.get("entity") or "")
-        item = self._items.get(f"{OBSERVATION}{fields.get('id')}")
-        if item is None:
+        if (item := self._items.get(f"{OBSERVATION}{fields.get('id')}")) is None:
             self._left.add(REMOVED, entity)
             return None
         if [page.digest(item.what)] != row.get("sums"):
@@ -281,7 +286,8 @@ class _Comparison:
                 valid_from=now,
                 evidence={} if self._mine else {IMPORTED: NAME},
             )
-            if self._live(record.id) is not None:
+            live = self._live(record.id)
+            if live and not (self._mine and models.is_unconfirmed_import(live[0])):
                 self._left.add(items.KNOWN, item.what)
             elif self._is_forgotten(record):
                 self._left.add(items.FORGOTTEN)
@@ -297,8 +303,7 @@ class _Comparison:
         return self._c is not None and is_forgotten(self._c, record._replace(trust=TRUST))
 
     def _has(self, table: str, row: Row) -> bool:
-        c = self._c
-        if c is None:
+        if (c := self._c) is None:
             return False
         if table == "entities":
             return rows.entity_id(c, row["name"]) is not None

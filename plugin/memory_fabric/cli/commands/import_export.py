@@ -236,8 +236,7 @@ def _show_plan(plan: run.Plan) -> None:
     head = f"{plan.path}: {plan.source.name}, {many(plan.found, 'statement')}"
     show.line(f"{head}, {plan.new} new{related}", style="bold")
     for part in plan.parts:
-        kinds = [shown_type(record.type) for record in part.records]
-        if kinds:
+        if kinds := [shown_type(record.type) for record in part.records]:
             counts = ((kinds.count(kind), kind) for kind in sorted(set(kinds)))
             texts = (many(n, k) if k != "fix" or n == 1 else f"{n} fixes" for n, k in counts)
             show.line(f"  for {part.name}: {', '.join(texts)}")
@@ -282,8 +281,7 @@ def _command(plan: run.Plan) -> str:
 
 def undo_last(settings: Settings, as_json: bool, file: str = run.FILE) -> int:
     """Undo the last run that `file` lists, by default the last import; report it by project."""
-    last = runs.last(settings.home, file)
-    if last is None:
+    if (last := runs.last(settings.home, file)) is None:
         raise NotFound("", "Nothing was read in that is not taken back.")
     projects = runs.undo(settings, last, environment.provenance(), file)
     if as_json:
