@@ -61,6 +61,21 @@ def test_a_record_is_found_by_the_end_of_its_id(memory: Memory) -> None:
     assert (found.records, found.entities, found.observations) == ((record,), (), ())
 
 
+@pytest.mark.parametrize("text", ["🎉", "it is", "?"])
+def test_an_observation_of_only_stop_words_or_signs_is_forgotten_by_its_entity_and_text(
+    memory: Memory, text: str
+) -> None:
+    memory.remember(decision("Use Redis for the queue"), USER)
+    create(memory, entity("Redis", text, "is fast"))
+
+    found = plan.find(memory, f"Redis {text}")
+
+    assert (found.records, found.entities, len(found)) == ((), (), 1)
+    assert plan.forget(memory, found, BY) == 1
+    assert text not in observations_of(database(memory), "Redis")
+    assert "is fast" in observations_of(database(memory), "Redis")
+
+
 def test_forgetting_by_exact_name_or_alias_selects_only_the_entity(memory: Memory) -> None:
     memory.remember(decision("Use Redis for the queue"), USER)
     create(memory, entity("Redis", "is fast"), entity("redis"))

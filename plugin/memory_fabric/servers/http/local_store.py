@@ -179,16 +179,14 @@ def _decide(memory: Memory, asked: requests.RecordBody) -> Answer:
 
 
 def _decide_all(memory: Memory, asked: requests.BroughtBody) -> Answer:
-    records = [one.record for one in review.brought(memory, asked.of)]
-    if not records:
+    if not (records := [one.record for one in review.brought(memory, asked.of)]):
         raise NotFound(asked.of, f"Nothing of {asked.of} waits to be confirmed.")
     code = _code(*(f"{record.id} {resolve.version_of(record)}" for record in records))
     if asked.code is None:
         return {"preview": {"count": len(records), "code": code}}
     _require_code(asked.code, code, f"What waits of {asked.of} has changed since this preview")
     ids = [record.id for record in records]
-    confirms = asked.action == "holds_all"
-    if confirms:
+    if confirms := asked.action == "holds_all":
         edit.confirm_all(memory, ids, BY)
     else:
         memory.forget(ids, BY)

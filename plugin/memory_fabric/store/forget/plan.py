@@ -32,6 +32,12 @@ _ALIASES = (
     "SELECT a.alias FROM aliases AS a JOIN entities AS e ON e.id = a.entity "
     "WHERE e.name = ? AND a.alias NOT IN (SELECT name FROM entities)"
 )
+# The observation in the words "ENTITY TEXT", with which the page forgets it.
+_SAID = (
+    "SELECT e.name, o.text FROM entities AS e JOIN observations AS o ON o.entity = e.id "
+    "WHERE substr(?1, 1, length(e.name) + 1) = e.name || ' ' AND o.record = '' "
+    "AND o.text = substr(?1, length(e.name) + 2)"
+)
 _IS_ENTITY = "SELECT 1 FROM entities WHERE name = ?"
 PurgePlan = Mapping[str, Any]
 
@@ -196,8 +202,7 @@ def reopened(memory: Memory, records: Iterable[Record]) -> str:
     if not parts:
         return ""
     named = first_of([f"{id_} “{what}”" for id_, what in parts], MAX_NAMES)
-    holds = "holds" if len(parts) == 1 else "hold"
-    return f"{named} {holds} again; `forget {parts[0][0]}` too?"
+    return f"{named} {'holds' if len(parts) == 1 else 'hold'} again; `forget {parts[0][0]}` too?"
 
 
 def entities_meant(memory: Memory, text: str) -> list[FoundEntity]:
@@ -284,8 +289,7 @@ def target_in(plan: PurgePlan, memory: Memory, database: Database) -> PurgeTarge
     names = frozenset(part.get("names", ()))
     # A project's list of injected memories also names memories of the user: purge these there, too.
     told_names = {name for store_part in plan["stores"].values() for name in store_part["names"]}
-    here = (name for name in told_names - names if database.row(_IS_ENTITY, (name,)))
-    told_names -= set(here)
+    told_names -= {name for name in told_names - names if database.row(_IS_ENTITY, (name,))}
     sets: dict[str, Any] = {"names": names, "given": frozenset(told_names)}
     sets |= {field: frozenset(plan.get(field, ())) for field in ("ids", "turns")}
     said = frozenset((name, text) for name, text in part.get("said", ()))
@@ -307,8 +311,10 @@ def _payload_for(database: Database, found: Found) -> dict[str, list[Any]]:
 def _by_words(memory: Memory, text: str) -> Found:
     """Return the records and single observations that contain every content word of the text."""
     match, wanted = match_expression(terms(text)), content_stems(text)
-    if not (match and wanted):
-        return Found(text)
+    said = [FoundText(e, o, d.kind) for d in memory.databases() for e, o in d.rows(_SAID, (text,))]
+    # No search finds an observation of only stop words or signs, so it must be named exactly.
+    if not (match and wanted) or (said and not any(content_stems(o.text) for o in said)):
+        return Found(text, observations=tuple(said))
     records: list[Record] = []
     observations: list[FoundText] = []
     for database in memory.databases():

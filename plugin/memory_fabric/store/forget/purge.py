@@ -79,8 +79,7 @@ def find(
         text = text.removeprefix("r:")
     if plan.names_id(text) and (found := _by_id(memory, text)):
         return replace(found, everywhere=everywhere)
-    found = replace(_by_words(memory, text, exact=exact, inside=inside), everywhere=everywhere)
-    if found:
+    if found := replace(_by_words(memory, text, exact=exact, inside=inside), everywhere=everywhere):
         return found
     # No memory's main text has the words. If a table or file has them, purge only the words there.
     planned = plan.purge_plan(memory, found)
@@ -153,8 +152,7 @@ def pending(home: str) -> str:
 def resume(memory: Memory, by: Provenance, progress: Progress | None = None) -> Purged | None:
     """Complete an interrupted purge; return None if there is none. Raises the errors of `purge`."""
     home = memory.settings.home
-    planned = files.read_json(os.path.join(home, PURGING))
-    if not planned:
+    if not (planned := files.read_json(os.path.join(home, PURGING))):
         return None
     with _locked(home):
         its_memory = Memory.open(memory.settings._replace(project_dir=planned["project_dir"]))
@@ -265,8 +263,7 @@ def _with_separate_words(memory: Memory, text: str) -> Found:
     records = tuple(r for r in found.records if wanted <= {*text_words(f"{r.what} {r.why}")})
     about = ((o, {*text_words(f"{o.entity} {o.text}")}) for o in found.observations)
     observations = tuple(o for o, words in about if wanted <= words)
-    found = replace(found, records=records, observations=observations)
-    if not found:
+    if not (found := replace(found, records=records, observations=observations)):
         where = file_locations.locations(memory, everywhere=False)
         paths = purge_steps.elsewhere(memory, where, PurgeTarget(words=(one_line(text),)).sought)
         problem = "These words are nowhere in this memory; there is nothing to erase."

@@ -126,8 +126,7 @@ def line_without(value: Mapping[str, Any], target: PurgeTarget) -> Mapping[str, 
     """Remove purged content from a line of a queue or journal; an emptied line becomes a no-op."""
     new: Mapping[str, Any] = value
     if isinstance(value.get("payload"), dict) and isinstance(value.get("kind"), str):
-        payload = without(value["kind"], value["payload"], target)
-        if payload is None:
+        if (payload := without(value["kind"], value["payload"], target)) is None:
             new = {**value, "kind": "purged", "payload": {}}
         elif payload is not value["payload"]:
             new = {**value, "payload": payload}
