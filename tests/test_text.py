@@ -317,6 +317,7 @@ def test_a_long_text_is_cut_at_a_word_boundary_in_its_second_half(
 def test_control_characters_are_removed_but_white_space_is_kept() -> None:
     assert t.without_controls("a\tb\x00c\x1bd\x7fe\x80f\x9fg\xa0h\n") == "a\tbcdefg\xa0h\n"
     assert t.without_controls("a \x1b[1;31mre\x1b[m\x1b[Kd\x1b[0m\nmark [0m]") == "a red\nmark [0m]"
+    assert t.without_controls("\x1b[1G\x1b[0Jtoken \x1b[?25h\x1b[2A") == "token "
 
 
 def test_the_texts_in_a_json_value_are_changed_and_its_keys_only_on_request() -> None:

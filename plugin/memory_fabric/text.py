@@ -338,12 +338,12 @@ def one_line(text: str) -> str:
 
 
 def without_controls(text: str) -> str:
-    """Remove a terminal's colours and control characters, but no white space, for text files."""
+    """Remove a terminal's codes and control characters, but no white space, for text files."""
     if text.isprintable():
         return text
-    first, *parts = text.split("\x1b[")  # the beginning of a colour, whose end is `m`
-    bare = (part.lstrip("0123456789;:") for part in parts)
-    text = first + "".join(part[part[:1] in ("m", "K") :] for part in bare)  # grep adds a `K`
+    first, *parts = text.split("\x1b[")  # the beginning of a code, whose end is a letter
+    bare = (part.lstrip("0123456789;:?") for part in parts)
+    text = first + "".join(part[part[:1] in "ABCDEFGHJKSTfhlmnsu" :] for part in bare)
     return "".join(c for c in text if c.isspace() or not (c < " " or "\x7f" <= c <= "\x9f"))
 
 
