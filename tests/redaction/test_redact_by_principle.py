@@ -47,6 +47,12 @@ TOLD = [
     ("ROOT_PASS='{}'", "Password" + "4535!"),
     ("login works with bob:{}", "Summer" + "2024"),
     ("log in with {}", "Summer" + "2024"),
+    ("the login works with {}", "Tiger" + "99"),
+    ("my password now uses {}", "Tiger" + "99"),
+    ("cookie-based login bob/{}", "Summer" + "2024"),
+    ("password: {}", "LET_ME" + "_IN!"),
+    ("DB_PASSWORD={}", "ACME" + "_PASS24"),
+    ("token: {}", "A7F3K9" + "_B2M4X8_AUTH"),
     ("password: {}", "WINTER" + "_2024"),
 ]
 STATED = [

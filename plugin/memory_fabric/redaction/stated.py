@@ -87,7 +87,8 @@ def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[
     region_end = min(len(text), named_to + REACH_CHARS)
     line_end = text.find("\n", named_to, region_end)
     region = text[start : region_end if line_end < 0 else line_end]
-    if any(form(name).match(text, named_to) for name in ("next field", "of path", "by product")):
+    other = ("next field", "of path", *(("by product",) if kind != "password" else ()))
+    if any(form(name).match(text, named_to) for name in other):
         return
     region = region[: _end_of_quoted(text, named_to, start + len(region)) - start]
     if line_end >= 0 and not region.strip(" \t:=*_`\"'#|>-.：＝")[:1]:
@@ -96,8 +97,7 @@ def _values_behind(text: str, start: int, kind: str, named_to: int) -> Iterator[
     linked, words, took, previous = "", 0, 0, 0
     is_login = kind == "pair" and text[max(0, named_to - 8) : named_to].casefold().endswith(LOGINS)
     for token in form("tokens").finditer(region):
-        between = region[previous : token.start()]
-        previous = token.end()
+        between, previous = region[previous : token.start()], token.end()
         is_marked = MARK in f"{token.group()} "
         if is_marked and region.startswith(MARK_OF_VALUE, region.find(MARK, token.start())):
             return  # the value is already redacted, and is the only one
