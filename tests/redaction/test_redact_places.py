@@ -51,6 +51,8 @@ PLACES = [
     ("users:\n  ann: admin\n  bob: {}\n  carol: x", MIXED),
     ("> staging users:\n> - bob: '{}'", "Summer" + "!2024"),
     ("passwords:\n  ann: " + MIXED + "\n  bob: {}", SMALL + "7"),
+    ("passwords:\n  ann: password1\n  bob: changeme2\n  carol: {}", SMALL + "7"),
+    ("  users:\r\n    ann:\r\n      role: x\r\n    bob: {}\r\n", MIXED),
     ("admin/{} works on staging", MIXED),
     ("credentials bob/{} work", SMALL),
 ]
@@ -73,6 +75,12 @@ HARMLESS = [
     "users:\n  ann: admin2\n  id: usr_9fK2lmQ8xZ\n  mail: ann@corp2.example\n  bob: U02ABCD9EF",
     "users:\n  image: r.example.org/users:v1.2.3\n  api: v1alpha12\n  commit: 9f3c2d1e4a5b",
     "passwords:\n  min_length: 12\n  algorithm: argon2id\n  policy: strict",
+    "passwords:\n  encoder: pbkdf2\n  max_age: 90days\n  file: passwords2.yml",
+    "passwords:\n  policy: strict\nsessions:\n  kept_in: redis7",
+    "app:\n  users:\n    role: admin\n  build: es2020x1\nfor: es2022x1",
+    "users:\n  host: db1prod2\n  logging: *log1x",
+    "mysql://host:port/db?user=me@corp",
+    "Credentials: LDAP/Kerberos works, SAML does not",
     "The route admin/report2024 works, and test/e2e works, too.",
     "credentials read/write works",
 ]
