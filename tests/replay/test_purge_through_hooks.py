@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from replay.hook_runner import HookRunner, content
+from replay.hook_runner import HereRunner, HookRunner, content
 from replay.test_no_secret_bytes import command, run_hook, say, theirs
 
 # No rule of redaction knows it: it looks like any product's name.
@@ -76,3 +76,28 @@ def test_words_captured_by_hooks_remain_in_no_file_after_a_purge(hooks: HookRunn
         run_hook(hooks, event, last_assistant_message="Done.")
     run_hook(hooks, "SessionStart", source="startup", session_id="s2")
     assert holding(hooks) == []
+
+
+def test_purged_words_of_a_running_turn_do_not_return_when_it_ends(tmp_path: Path) -> None:
+    hooks = HereRunner(tmp_path)
+    (hooks.project / ".git").mkdir()
+    hooks.environ["MEMORY_FABRIC_FORWARD_URL"] = "http://127.0.0.1:9"
+    run_hook(hooks, "SessionStart", source="startup")
+    prompt = f"From now on use {WORDS} as our login."
+    run_hook(hooks, "UserPromptSubmit", prompt=prompt)
+    say(hooks, "user", prompt)
+    calls = {"Bash": {"command": f"deploy --as {WORDS}"}, "Edit": {"file_path": f"/{WORDS}.py"}}
+    for name, arguments in calls.items():
+        say(hooks, "assistant", {"type": "tool_use", "id": name, "name": name, "input": arguments})
+    failed = {"content": f"Exit code 1\nError: {WORDS} was refused", "is_error": True}
+    say(hooks, "user", {"type": "tool_result", "tool_use_id": "Bash", **failed})
+    say(hooks, "assistant", f"It is refused.\nNoted fact: The gateway refuses {WORDS}.")
+
+    done = command(hooks, "forget", "--purge", WORDS, "--yes", "--all")
+    say(hooks, "assistant", "The shop listens on 8080.")
+    for event in ("Stop", "SessionEnd"):
+        run_hook(hooks, event, last_assistant_message="The shop listens on 8080.")
+
+    assert done.returncode == 0, done.stderr
+    assert holding(hooks) == []
+    assert "8080" in command(hooks, "recall", "shop").stdout

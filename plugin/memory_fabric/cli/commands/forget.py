@@ -8,6 +8,7 @@ from typing import Any
 from memory_fabric.cli import environment, show
 from memory_fabric.cli.options import STEP, argument, flag, option
 from memory_fabric.errors import BadInput
+from memory_fabric.hooks.session.follow_transcript import mark_purged
 from memory_fabric.ids import short_id
 from memory_fabric.models import Progress, shown_type
 from memory_fabric.store.forget import plan
@@ -105,6 +106,9 @@ def forget(
         again = _words_of(matches).without(plan.reopened(memory, matches.records))
         forgotten, purged = 0, None
         if (yes or confirm) and purge:
+            is_purged = plan.target_of(plan.purge_plan(memory, matches)).is_in
+            for place in purging.transcripts_with(memory, matches):
+                mark_purged(*place, is_purged)
             with _purging(as_json) as tell:
                 purged = purging.purge(memory, matches, environment.provenance(), tell)
             forgotten = purged.memories

@@ -11,11 +11,7 @@ from memory_fabric.hooks.session import checkpoint
 from memory_fabric.hooks.session.follow_transcript import context_of, follow, keeper, reader_of
 from memory_fabric.models import ERASED
 from memory_fabric.recall.request_context import RequestContext
-from memory_fabric.store import files
 from memory_fabric.store.conversations import sessions
-
-# At most this much of the transcript's end is searched for the open task and the files in use.
-TAIL_BYTES = 2 << 20
 
 
 def handle(event: Event, context: RequestContext) -> Reply | None:
@@ -27,8 +23,8 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
         return None
     path = event.transcript_path
     follow(context, event.session, path)
-    start, read_on = files.size_of(path) - TAIL_BYTES, reader_of(context.memory.settings.client)
-    reading = read_on(path, max(0, start), "", MAX_BYTES, max_said=MAX_BYTES)
+    start, read_on = sessions.end_of(path), reader_of(context.memory.settings.client)
+    reading = read_on(path, start, "", MAX_BYTES, max_said=MAX_BYTES)
     turns = list(filter(None, map(keeper(context.memory), reading.turns)))
     if any(ERASED in turn.text for turn in turns):  # purged words may be in files' names
         turns = [turn._replace(tools=()) for turn in turns]

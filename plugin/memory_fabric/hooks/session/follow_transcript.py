@@ -2,6 +2,7 @@
 turn is stored only once, even if the offset was lost or another transcript has a copy of it.
 """
 
+import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -22,8 +23,10 @@ from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.redaction.redact import without_secrets
 from memory_fabric.store import files
 from memory_fabric.store.conversations import prompts, sessions, worth
+from memory_fabric.store.database import Database
 from memory_fabric.store.home import log, switches
 from memory_fabric.store.memory import Memory
+from memory_fabric.store.operations import tombstones
 from memory_fabric.text import one_line, without_injected
 
 Read = Callable[..., Reading]
@@ -33,8 +36,6 @@ MAX_NEW_BYTES, MAX_NEW_CHARS = 8 << 20, 256 << 10
 STEP_BYTES, STEP_CHARS = 2 << 20, 48 << 10
 # A step may use STEP_SHARE of the time left. notes[HALVED] is how often the step size was halved.
 STEP_SHARE, HALVED, MAX_HALVED = 0.8, "halved", 12
-# At most this much of the transcript's end is searched for the entry of a prompt stored late.
-LATE_BYTES = 2 << 20
 # Keys of the session data that determines the domain: agent type, launch folder, domain setting.
 AGENT, PLACE, DOMAIN = "agent_type", "place", "domain"
 TRANSCRIPT = "the transcript"
@@ -53,8 +54,8 @@ def settle_late(context: RequestContext, session: str, path: str) -> None:
     """Reread the transcript's end, to save who wrote prompts stored after the last reading."""
     if not transcript.is_clients_own(context.memory.settings, path):
         return
-    start, read_on = files.size_of(path) - LATE_BYTES, reader_of(context.memory.settings.client)
-    entries = read_on(path, max(0, start), "", LATE_BYTES, max_said=LATE_BYTES).prompts
+    start, read_on = sessions.end_of(path), reader_of(context.memory.settings.client)
+    entries = read_on(path, start, "", MAX_NEW_BYTES, max_said=MAX_NEW_BYTES).prompts
     turn_notes.settle(context, session, entries, again=True)
 
 
@@ -125,10 +126,9 @@ def _step(
 
         client = client_of(str(before[CLIENT]))
     reading = (read or reader_of(client))(path, offset, mark, max_bytes, max_said=max_chars)
-    off = switches.off_times(switches.WRITE, *memory.switched_by)
-    turns = [turn for turn in reading.turns if not turn.is_in(off)]
-    entries = tuple(turn for turn in reading.prompts if not turn.is_in(off))
-    reading = reading._replace(turns=turns, prompts=entries)
+    keep = keeper(memory)
+    turns, entries = (list(filter(None, map(keep, s))) for s in (reading.turns, reading.prompts))
+    reading = reading._replace(turns=turns, prompts=tuple(entries))
     notes = before | {"mark": reading.mark} if reading.mark else dict(before)
     if not reading.more:
         notes.pop(HALVED, None)
@@ -161,15 +161,38 @@ def _step(
 
 
 def keeper(memory: Memory) -> transcript.Keep:
-    """Return a function that drops turns said while capture was off, and omits purged words."""
+    """Return a function that drops turns said while capture was off, and omits what was purged."""
     off, db = switches.off_times(switches.WRITE, *memory.switched_by), memory.session_database()
-    erased = "SELECT text FROM episodes WHERE uuid = ? AND instr(text, ?)"
+    joined = "episodes_fts AS t JOIN episodes AS e ON e.id = t.rowid"
+    marked = f"{joined} WHERE episodes_fts MATCH 'erased' AND instr(e.text, ?)"
+    erased = dict(db.rows(f"SELECT e.uuid, e.text FROM {marked}", (ERASED,)))
+    buried = "SELECT substr(id, 6) FROM tombstones WHERE id GLOB 'turn:*'"
+    gone = {id_ for (id_,) in db.rows(buried)}
 
     def kept(turn: Turn) -> Turn | None:
-        stored = db.row(erased, (turn.uuid, ERASED))
-        return None if turn.is_in(off) else turn._replace(text=stored[0]) if stored else turn
+        text = erased.get(turn.uuid, "" if turn.uuid in gone else turn.text)
+        tools = tuple(tool for tool in turn.tools if tool.id not in gone)
+        results = tuple(result for result in turn.results if result.tool_use_id not in gone)
+        turn = turn._replace(text=text, tools=tools, results=results)
+        return None if turn.is_in(off) else turn
 
     return kept
+
+
+def mark_purged(
+    db: Database, session: str, path: str, start: int, is_purged: Callable[[str], bool]
+) -> None:
+    """Mark a transcript's purged texts and calls from byte `start` on, so that events omit them."""
+    from memory_fabric.clients.table import client_of  # imported late: only for purges
+
+    read = reader_of(client_of(sessions.load_notes(db, session).get(CLIENT, CLAUDE_CODE.key)))
+    size, said = files.size_of(path), list[tuple[str, str]]()
+    for turn in read(path, start, "", size, max_said=size).turns:
+        said += [(turn.uuid, turn.text), *((t.id, json.dumps(t.input)) for t in turn.tools)]
+        said += [(result.tool_use_id, result.text) for result in turn.results]
+    with db.transaction() as c:
+        for id_ in {id_ for id_, text in said if id_ and is_purged(text)}:
+            tombstones.put(c, tombstones.of_turn(id_), 0, ids.timestamp())
 
 
 def reader_of(client: Client) -> Read:
@@ -192,12 +215,11 @@ def launched(settings: Settings, agent_type: str, notes: Mapping[str, Any]) -> d
 def context_of(context: RequestContext, session: str) -> RequestContext:
     """Return `context` with the agent type, folder and domain that a session has saved, if any."""
     notes = sessions.load_notes(context.memory.session_database(), session)
+    agent, settings = str(notes.get(AGENT, "")), context.memory.settings
     if PLACE not in notes:
-        return context.for_agent(str(notes.get(AGENT, "")))
-    settings = context.memory.settings._replace(
-        project_dir=str(notes[PLACE]), domain=str(notes.get(DOMAIN, ""))
-    )
-    return context.for_agent(str(notes.get(AGENT, "")), settings)
+        return context.for_agent(agent)
+    domain = str(notes.get(DOMAIN, ""))
+    return context.for_agent(agent, settings._replace(project_dir=str(notes[PLACE]), domain=domain))
 
 
 def is_behind(memory: Memory, session: str, path: str, reached_before: int = -1) -> bool:
@@ -288,11 +310,10 @@ def _take_notes(
 
 
 def _store_episodes(context: RequestContext, owned: Sequence[turn_notes.OwnedTurn]) -> None:
-    memory = context.memory
-    if not memory.settings.episodes_keep_days:
+    memory, days = context.memory, context.memory.settings.episodes_keep_days
+    if not days:
         return
-    kept_s = memory.settings.episodes_keep_days * 24 * 3600
-    since = ids.timestamp(time.time() - kept_s) if context.is_past else ""
+    since = ids.timestamp(time.time() - days * 24 * 3600) if context.is_past else ""
     episodes = [
         {
             "id": turn.uuid,

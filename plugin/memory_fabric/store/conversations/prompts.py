@@ -38,14 +38,12 @@ def add(db: Database, session: str, text: str, now: str, origin: str = STAGED) -
 
 def copy_typed(db: Database, session: str, texts: Iterable[str]) -> None:
     """Copy prompts typed in other sessions to a forked session, whose transcript repeats them."""
+    has_it = "SELECT 1 FROM prompts WHERE session = ?1 AND text = ?2"
+    typed = f"text = ?2 AND session <> ?1 AND origin = '{TYPED}' AND NOT EXISTS ({has_it}) LIMIT 1"
+    copied = f"SELECT ?1, created_at, text, origin, 1 FROM prompts WHERE {typed}"
+    insert = f"INSERT INTO prompts (session, created_at, text, origin, answered) {copied}"
     with db.transaction(durable=False) as c:
-        c.executemany(
-            "INSERT INTO prompts (session, created_at, text, origin, answered) "
-            "SELECT ?1, created_at, text, origin, 1 FROM prompts AS p WHERE text = ?2 "
-            f"AND session <> ?1 AND origin = '{TYPED}' AND NOT EXISTS "
-            "(SELECT 1 FROM prompts WHERE session = ?1 AND text = ?2) LIMIT 1",
-            [(session, text) for text in texts],
-        )
+        c.executemany(insert, [(session, text) for text in texts])
 
 
 def of_session(db: Database, session: str, until: str = "") -> list[Prompt]:
@@ -88,12 +86,10 @@ def last_turns(db: Database, session: str, most: int) -> tuple[str, list[tuple[s
 
 def matching_elsewhere(db: Database, match: str, session: str, most: int) -> list[str]:
     """Return the prompts of other sessions that best match a query, at most one per session."""
-    rows = db.rows(
-        "SELECT e.session, e.text FROM episodes_fts AS t JOIN episodes AS e ON e.id = t.rowid "
-        "WHERE episodes_fts MATCH ? AND e.role = 'user' AND e.session <> ? "
-        "ORDER BY bm25(episodes_fts) LIMIT ?",
-        (match, session, most),
-    )
+    joined = "episodes_fts AS t JOIN episodes AS e ON e.id = t.rowid"
+    elsewhere = "episodes_fts MATCH ? AND e.role = 'user' AND e.session <> ?"
+    best = f"{joined} WHERE {elsewhere} ORDER BY bm25(episodes_fts) LIMIT ?"
+    rows = db.rows(f"SELECT e.session, e.text FROM {best}", (match, session, most))
     return list({row[0]: row[1] for row in reversed(rows)}.values())
 
 

@@ -20,7 +20,6 @@ NAMELESS = "?"
 SCHEDULED, ASKS = "scheduled", "asks"
 # A part of an injected text: (its memory's ledger id or '', kind, characters). See `worth.Item`.
 Told = tuple[str, str, int]
-TURNS_PER_QUERY = 400
 CHANNELS = ("session", "prompt", "subagent", "compact", "pull", "held", "asked", "fix")
 # Prefix of ledger entries (table `injections`) for records that a session's notes replaced or
 # dropped. An entry with the channel "session" shows that another session was told of this.
@@ -28,6 +27,7 @@ CLOSED = "closed:"
 # The key in a session's notes for feedback to its assistant, a list of [key, heading, text, shown]
 # with 0 or 1 for `shown`, and the maximum length of this list.
 FEEDBACK, MAX_FEEDBACK = "feedback", 80
+_PROMPTS = "coalesce((SELECT prompts FROM sessions WHERE id = ?1), 0)"
 
 
 def touch(db: Database, session: str, now: str, transcript: str = "") -> bool:
@@ -43,6 +43,11 @@ def read_to(db: Database) -> dict[str, int]:
     return dict(db.rows(f"SELECT id, {offset} FROM sessions AS s"))
 
 
+def end_of(path: str) -> int:
+    """Return where a transcript's last 2 MB begin, which are read again for tasks and prompts."""
+    return max(0, files.size_of(path) - (2 << 20))
+
+
 def unfinished(db: Database, session: str, unseen_since: str, limit: int) -> list[tuple[str, ...]]:
     """Return sessions other than `session` that have not ended and were last seen before
     `unseen_since`, newest first, each as (id, transcript path, time when it was last seen).
@@ -54,10 +59,8 @@ def unfinished(db: Database, session: str, unseen_since: str, limit: int) -> lis
 
 def worked_since(db: Database, since: str, session: str, most: int) -> int:
     """Count other sessions, up to `most`, that were active after `since` and have changed files."""
-    worked = (
-        "SELECT 1 FROM sessions WHERE seen_at > ? AND id <> ? AND json_valid(block) "
-        "AND json_extract(block, '$.files[0]') IS NOT NULL LIMIT ?"
-    )
+    changed = "json_valid(block) AND json_extract(block, '$.files[0]') IS NOT NULL"
+    worked = f"SELECT 1 FROM sessions WHERE seen_at > ? AND id <> ? AND {changed} LIMIT ?"
     return len(db.rows(worked, (since, session, most)))
 
 
@@ -84,13 +87,10 @@ def state_of(db: Database, session: str, min_chars: int) -> tuple[str, bool, str
     last compaction or '', its number of prompts, and whether a prompt has at least `min_chars`
     characters. Return None if the session is unknown.
     """
-    row = db.row(
-        "SELECT started_at, loaded_at <> '', CASE WHEN json_valid(checkpoint) THEN "
-        "coalesce(json_extract(checkpoint, '$.at'), '') ELSE '' END, prompts, EXISTS "
-        "(SELECT 1 FROM prompts WHERE session = ?1 AND length(text) >= ?2) "
-        "FROM sessions WHERE id = ?1",
-        (session, min_chars),
-    )
+    compacted = "iif(json_valid(checkpoint), coalesce(json_extract(checkpoint, '$.at'), ''), '')"
+    is_long = "EXISTS (SELECT 1 FROM prompts WHERE session = ?1 AND length(text) >= ?2)"
+    columns = f"started_at, loaded_at <> '', {compacted}, prompts, {is_long}"
+    row = db.row(f"SELECT {columns} FROM sessions WHERE id = ?1", (session, min_chars))
     return (str(row[0]), bool(row[1]), str(row[2]), int(row[3]), bool(row[4])) if row else None
 
 
@@ -138,12 +138,8 @@ def record_injections(
         if channel == "prompt":
             c.execute("UPDATE sessions SET prompts = prompts + 1 WHERE id = ?", (session,))
             c.execute("DELETE FROM tasks WHERE session = ?", (session,))
-        c.executemany(
-            "INSERT OR REPLACE INTO injections (session, agent, memory, prompt, channel, "
-            "created_at) VALUES (?, ?, ?, "
-            "coalesce((SELECT prompts FROM sessions WHERE id = ?), 0), ?, ?)",
-            [(session, agent, memory, session, channel, now) for memory in memories],
-        )
+        given = f"INSERT OR REPLACE INTO injections VALUES (?1, ?2, ?3, {_PROMPTS}, ?4, ?5)"
+        c.executemany(given, [(session, agent, memory, channel, now) for memory in memories])
         _add_told(c, session, agent, channel, now, told)
 
 
@@ -213,7 +209,7 @@ def known_turns(
     """
     by_uuid: dict[str, str] = {}
     by_time: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    for some in chunks(turns, TURNS_PER_QUERY):
+    for some in chunks(turns, 400):
         uuids, times = [uuid for uuid, _, _ in some], sorted({at for _, _, at in some})
         of_uuids = f"SELECT uuid, session FROM episodes WHERE uuid IN ({marks(uuids)})"
         by_uuid |= dict(db.rows(of_uuids, uuids))
@@ -232,26 +228,21 @@ def count_sessions(db: Database, most: int) -> int:
 
 def answer_to(db: Database, turn: str) -> str:
     """Return the last answer to the request with this id, before the next request; '' if none."""
-    row = db.row(
-        "SELECT a.text FROM episodes AS t JOIN episodes AS a ON a.session = t.session "
-        "AND a.domain = t.domain AND a.role = 'assistant' AND a.id > t.id "
-        "WHERE t.uuid = ? AND a.id < coalesce((SELECT min(u.id) FROM episodes AS u "
-        "WHERE u.session = t.session AND u.role = 'user' AND u.id > t.id), a.id + 1) "
-        "ORDER BY a.id DESC LIMIT 1",
-        (turn,),
-    )
+    later = "u.session = t.session AND u.role = 'user' AND u.id > t.id"
+    next_id = f"coalesce((SELECT min(u.id) FROM episodes AS u WHERE {later}), a.id + 1)"
+    of_both = "a.session = t.session AND a.domain = t.domain AND a.role = 'assistant'"
+    answers = f"episodes AS t JOIN episodes AS a ON {of_both} AND a.id > t.id"
+    last = f"WHERE t.uuid = ? AND a.id < {next_id} ORDER BY a.id DESC LIMIT 1"
+    row = db.row(f"SELECT a.text FROM {answers} {last}", (turn,))
     return str(row[0]) if row else ""
 
 
 def copy_ledger(db: Database, parent: str, child: str) -> None:
     """Copy the injection ledger of a session to the session that was forked from it."""
+    copied = "SELECT ?, agent, memory, 0, channel, created_at FROM injections"
     with db.transaction(durable=False) as c:
-        c.execute(
-            "INSERT OR IGNORE INTO injections (session, agent, memory, prompt, channel, "
-            "created_at) SELECT ?, agent, memory, 0, channel, created_at FROM injections "
-            "WHERE session = ? AND agent = ''",
-            (child, parent),
-        )
+        of_parent = f"{copied} WHERE session = ? AND agent = ''"
+        c.execute(f"INSERT OR IGNORE INTO injections {of_parent}", (child, parent))
 
 
 def expire(db: Database, before: str) -> None:
@@ -351,22 +342,17 @@ def _touch(c: sqlite3.Connection, session: str, now: str, transcript: str) -> bo
     # If the known transcript exists, the client has not moved it, so ignore a different path.
     if row and row[0] != transcript and os.path.exists(row[0]):
         transcript = ""
-    c.execute(
-        "INSERT INTO sessions (id, started_at, seen_at, transcript) VALUES (?1, ?2, ?2, ?3) "
-        "ON CONFLICT (id) DO UPDATE SET seen_at = ?2, ended_at = '', "
-        "transcript = coalesce(nullif(?3, ''), transcript)",
-        (session, now, transcript),
-    )
+    new = "INSERT INTO sessions (id, started_at, seen_at, transcript) VALUES (?1, ?2, ?2, ?3)"
+    seen = "seen_at = ?2, ended_at = '', transcript = coalesce(nullif(?3, ''), transcript)"
+    c.execute(f"{new} ON CONFLICT (id) DO UPDATE SET {seen}", (session, now, transcript))
     return row is None
 
 
 def _add_told(
     c: sqlite3.Connection, session: str, agent: str, channel: str, now: str, told: Iterable[Told]
 ) -> None:
-    c.executemany(
-        "INSERT INTO told (session, agent, channel, memory, kind, chars, prompt, created_at) "
-        "VALUES (?1, ?2, ?3, ?4, CASE ?5 WHEN 'record' THEN "
-        "coalesce((SELECT type FROM records WHERE id = substr(?4, 8)), '') ELSE ?5 END, ?6, "
-        "coalesce((SELECT prompts FROM sessions WHERE id = ?1), 0), ?7)",
-        [(session, agent, channel, *item, now) for item in told],
-    )
+    type_of = "coalesce((SELECT type FROM records WHERE id = substr(?4, 8)), '')"
+    values = f"?1, ?2, ?3, ?4, iif(?5 = 'record', {type_of}, ?5), ?6, {_PROMPTS}, ?7"
+    columns = "session, agent, channel, memory, kind, chars, prompt, created_at"
+    rows = [(session, agent, channel, *item, now) for item in told]
+    c.executemany(f"INSERT INTO told ({columns}) VALUES ({values})", rows)

@@ -3,8 +3,7 @@
 A request is a text or an id. Records, entities and observations with the words in their main text
 are deleted as a whole; elsewhere, a marker replaces the words (decision 0033). The plan is saved in
 the home folder first, so that the next purge can complete an interrupted one. Old backups are
-deleted only after a new one is made and verified. A purge cannot be undone, and leaves the client's
-own transcripts as they are.
+deleted after a new one is verified. There is no undo. The client's own transcripts stay unchanged.
 """
 
 import os
@@ -20,6 +19,7 @@ from memory_fabric.config import PURGING
 from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.models import Progress, Provenance
 from memory_fabric.store import files, journal, write
+from memory_fabric.store.conversations import sessions
 from memory_fabric.store.database import Database
 from memory_fabric.store.forget import plan, purge_files, purge_rows, purge_steps
 from memory_fabric.store.forget.plan import Found, FoundEntity, FoundText, PurgePlan
@@ -34,15 +34,13 @@ from memory_fabric.store.upkeep import backup
 from memory_fabric.text import first_of, one_line
 from memory_fabric.text import words as text_words
 
-LOCK = "purging.lock"
-LOCK_S = 5.0
+LOCK, LOCK_S = "purging.lock", 5.0
 # Shorter texts occur in too many memories that are to be kept.
 MIN_WORDS_CHARS = 6
 # SQL: the number of memories that mention an entity by name, except its own observations.
 _MENTIONS = (
-    "SELECT (SELECT count(*) FROM records "
-    "WHERE instr(lower(what || ' ' || why), lower(?1))) + (SELECT count(*) "
-    "FROM observations AS o JOIN entities AS e ON e.id = o.entity "
+    "SELECT (SELECT count(*) FROM records WHERE instr(lower(what || ' ' || why), lower(?1))) + "
+    "(SELECT count(*) FROM observations AS o JOIN entities AS e ON e.id = o.entity "
     "WHERE e.name <> ?1 AND o.record = '' AND instr(lower(o.text), lower(?1)))"
 )
 
@@ -87,19 +85,32 @@ def find(
     sought = plan.target_of(planned).sought
     with purge_steps.opened(memory, where) as databases:
         is_held = any(purge_rows.bytes_held(database, sought) for _, database in databases)
+    is_held = is_held or any(transcripts_with(memory, found))
     paths = filter(purge_files.is_of_memories, purge_steps.own_files(memory, where))
     if is_held or any(purge_files.is_in_file(path, sought) for path in paths):
         return found
     return replace(_with_separate_words(memory, text), everywhere=everywhere)
 
 
+def transcripts_with(memory: Memory, found: Found) -> Iterator[tuple[Database, str, str, int]]:
+    """Yield the places of purged words in transcripts: (database, session, path, first byte)."""
+    planned, every = plan.purge_plan(memory, found), "SELECT id, transcript, offset FROM sessions"
+    sought = plan.target_of(planned).sought
+    where = file_locations.locations(memory, everywhere=planned["everywhere"])
+    with purge_steps.opened(memory, where) as databases:
+        for database, row in ((d, row) for _, d in databases for row in d.rows(every)):
+            with suppress(OSError, ValueError):  # events cannot read it either
+                start = min(row[2], sessions.end_of(row[1]))  # no event reads what is before it
+                if purge_files.is_in_file(row[1], sought, start):
+                    yield database, row[0], row[1], start
+
+
 def preview(memory: Memory, found: Found) -> tuple[Counter[str], list[str]]:
     """Return how much of each kind a purge would change or erase, and the files that would keep
     purged text. `history` counts logged operations, and `forwarding` texts to be forwarded.
     `journals`, `queues` and `logs` count lines. `backups`, `set_aside` and `pages` count files that
-    are deleted as a whole. Four kinds count what stays: texts with the words inside longer words
-    (`inside`), other memories that mention the entity (`mentions`), texts that another memory has
-    too (`shared`), and texts too short to be searched for in conversations and files (`short`).
+    are deleted as a whole. Four kinds count what stays: words inside longer words (`inside`), other
+    memories with the entity's name (`mentions`) or a purged text (`shared`), short texts (`short`).
     """
     planned = plan.purge_plan(memory, found)
     where = file_locations.locations(memory, everywhere=planned["everywhere"])
@@ -196,11 +207,9 @@ def _carry_out(
         raise
     except (OSError, sqlite3.Error, StoreUnavailable) as error:
         problem = error.message if isinstance(error, StoreUnavailable) else f"{error}."
-        raise StoreUnavailable(
-            getattr(error, "path", ""),
-            f"The purge stopped half-way: {problem} Repeat the command to erase the rest.",
-            remedy="Close other sessions, and check disk and permissions.",
-        ) from error
+        problem = f"The purge stopped half-way: {problem} Repeat the command to erase the rest."
+        remedy = "Close other sessions, and check disk and permissions."
+        raise StoreUnavailable(getattr(error, "path", ""), problem, remedy=remedy) from error
     homes = tuple(path + os.sep for path in (home, memory.switched_by[0]) if path)
     ours = tuple(path for path in left if path.startswith(homes))
     kept = inside, shared, int(planned.get("short", 0))
@@ -224,20 +233,14 @@ def _by_id(memory: Memory, text: str) -> Found | None:
 def _by_words(memory: Memory, text: str, *, exact: bool, inside: bool) -> Found:
     words = one_line(text)
     if len(words) < MIN_WORDS_CHARS and not exact:
-        raise BadInput(
-            "text",
-            f"{words!r} has fewer than {MIN_WORDS_CHARS} characters and may be in other texts; "
-            "nothing was erased.",
-            remedy="Name a memory by its id, or use --exact for exactly these characters.",
-        )
+        problem = f"{words!r} has fewer than {MIN_WORDS_CHARS} characters and may be in other texts"
+        remedy = "Name a memory by its id, or use --exact for exactly these characters."
+        raise BadInput("text", f"{problem}; nothing was erased.", remedy=remedy)
     target = PurgeTarget(words=(words,), exact=exact, inside=inside)
     if target.asked.is_in(purge_files.OWN_TEXT) or not any(map(str.isalnum, words)):
-        raise BadInput(
-            "text",
-            "Memory itself writes these words into every file, as names of its fields and the "
-            "like; nothing was erased.",
-            remedy="Add words before or after them, or name a memory by its id.",
-        )
+        problem = "Memory itself writes these words into every file, as names of fields and so on"
+        remedy = "Add words before or after them, or name a memory by its id."
+        raise BadInput("text", f"{problem}; nothing was erased.", remedy=remedy)
     records, observations = [], []
     entities = plan.entities_meant(memory, text)
     with suppress(NotFound):  # The entity may be deleted; its former observations are in the log.

@@ -21,8 +21,6 @@ from memory_fabric.store.tiers import memory_md
 
 Line = Mapping[str, Any]
 LOCK_S = 10.0
-# Suffixes of temporary files that a killed process has not renamed to their final name.
-UNFINISHED = (".tmp", ".tmp-journal")
 # The names of files with memories contain one of these texts; all other files contain settings.
 OF_MEMORIES = (".db", ".jsonl", ".log", ".tmp", ".corrupt-", ".html")
 # Further words that this plugin writes into its files: names of fields, and words of its messages.
@@ -141,10 +139,11 @@ def is_in_user_text(path: str, sought: Sought) -> bool:
     return sought.is_in(contents.replace(block, b" ") if block else contents)
 
 
-def is_in_file(path: str, sought: Sought) -> bool:
-    """Return True if the file exists and its bytes contain the text. Raises OSError."""
+def is_in_file(path: str, sought: Sought, start: int = 0) -> bool:
+    """Return True if the file exists and its bytes from `start` have the text. Raises OSError."""
     try:
         with files.open_regular(path) as stream:
+            stream.seek(start)
             return sought.is_in(stream.read())
     except FileNotFoundError:
         return False

@@ -303,11 +303,9 @@ def _scrub_cells(c: Connection, target: PurgeTarget) -> int:
 
 def _cells(c: Connection, sought: Sought) -> Iterator[tuple[str, str, str, tuple[Any, ...]]]:
     """Yield (table, column, text, row key) of texts that may match; skip derived columns."""
-    for (table,) in c.execute(
-        "SELECT name FROM sqlite_master WHERE type = 'table' "
-        "AND sql NOT LIKE 'CREATE VIRTUAL%' AND substr(name, 1, 7) <> 'sqlite_' "
-        "AND instr(name, '_fts_') = 0 AND instr(name, '_trigrams_') = 0"
-    ).fetchall():
+    own = "type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' AND substr(name, 1, 7) <> 'sqlite_'"
+    own += " AND instr(name, '_fts_') = 0 AND instr(name, '_trigrams_') = 0"
+    for (table,) in c.execute(f"SELECT name FROM sqlite_master WHERE {own}").fetchall():
         columns = [row[1] for row in c.execute(f"PRAGMA table_info({table})")]
         columns = [name for name in columns if (table, name) not in DERIVED]
         key = _key_columns(c, table)

@@ -27,7 +27,6 @@ from memory_fabric.store.upkeep import backup
 from memory_fabric.text import many
 
 SET_ASIDE = ".corrupt-"
-SQLITE = b"SQLite format 3\0"
 
 Opened = Sequence[tuple[Location, Database]]
 
@@ -145,12 +144,12 @@ def verify(
     for path in (path for path in own_files(memory, where) if path != plan_path):
         with files.open_regular(path) as stream:
             data = stream.read()
-        is_database = data.startswith(SQLITE)
+        is_database = data.startswith(b"SQLite format 3\0")
         # A database's bytes join adjacent texts: match inside words, unless such matches may stay.
         size = (sought.anywhere() if is_database and not is_inside else sought).bytes_in(data)
         if not size or (is_database and purge_rows.is_only_in_indexes(path, sought)):
             continue
-        if path.endswith(purge_files.UNFINISHED):  # a killed process left this file
+        if path.endswith((".tmp", ".tmp-journal")):  # a killed process left this file
             os.unlink(path)
         elif purge_files.is_of_memories(path) or path == served:
             sizes[path] = sizes[path] or size

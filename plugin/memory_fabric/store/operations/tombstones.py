@@ -28,7 +28,7 @@ def of_observation(name: str, text: str) -> str:
 
 
 def of_turn(uuid: str) -> str:
-    """Return the id of a tombstone for this turn of a session."""
+    """Return the id of a tombstone for this turn of a session, or tool call in one."""
     return f"turn:{uuid}"
 
 
@@ -69,10 +69,8 @@ class StatementGuard:
 
     def __init__(self, c: Connection, by: Provenance) -> None:
         self._c, self._by = c, by
-        rows = c.execute(
-            "SELECT 1 FROM tombstones WHERE id BETWEEN 'entity:' AND 'entity;' UNION ALL "
-            "SELECT 1 FROM tombstones WHERE id BETWEEN 'observation:' AND 'observation;' LIMIT 1"
-        )
+        of_graph = "id GLOB 'entity:*' OR id GLOB 'observation:*'"
+        rows = c.execute(f"SELECT 1 FROM tombstones WHERE {of_graph} LIMIT 1")
         self._any = rows.fetchone() is not None
         self.forgotten: dict[str, None] = {}
         self.lifted: list[list[Any]] = []
