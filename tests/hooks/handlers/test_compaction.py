@@ -314,3 +314,22 @@ def test_purged_words_do_not_return_by_a_later_compaction_of_their_session(
     assert "The [erased] listens on 8080." in restored
     files = [path for path in client.fabric_home.rglob("*") if path.is_file()]
     assert not any(b"walrus" in path.read_bytes() for path in files)
+
+
+def test_a_purge_takes_only_the_tool_calls_with_its_words_from_later_compactions(
+    client: SimulatedClient,
+) -> None:
+    gateway, importer = (str(client.project / f"{name}.py") for name in ("walrus", "importer"))
+    tasks = [{"content": "Test the walrus", "status": "pending"}]
+    client.say("user", TASK)
+    client.say("assistant", call("Edit", file_path=gateway), call("TodoWrite", "t2", todos=tasks))
+    client.say("assistant", call("Edit", "t3", file_path=importer))
+    client.stop()
+    for _ in range(2):  # by now the words are only in the transcript
+        done = client.command("forget", "--purge", "walrus", "--yes")
+        assert done.returncode == 0, done.stderr
+
+    restored = compacted(client)
+
+    assert "Files changed in this session, the last first: importer.py" in restored
+    assert "walrus" not in restored

@@ -9,7 +9,6 @@ from memory_fabric.events import Event
 from memory_fabric.hooks.reply import Reply
 from memory_fabric.hooks.session import checkpoint
 from memory_fabric.hooks.session.follow_transcript import context_of, follow, keeper, reader_of
-from memory_fabric.models import ERASED
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.store.conversations import sessions
 
@@ -26,8 +25,6 @@ def handle(event: Event, context: RequestContext) -> Reply | None:
     start, read_on = sessions.end_of(path), reader_of(context.memory.settings.client)
     reading = read_on(path, start, "", MAX_BYTES, max_said=MAX_BYTES)
     turns = list(filter(None, map(keeper(context.memory), reading.turns)))
-    if any(ERASED in turn.text for turn in turns):  # purged words may be in files' names
-        turns = [turn._replace(tools=()) for turn in turns]
     database = context.memory.session_database()
     inside = context.memory.settings.project_dir.rstrip(os.sep) + os.sep
     tools = (checkpoint.CHANGING_TOOLS, checkpoint.READING_TOOLS)
