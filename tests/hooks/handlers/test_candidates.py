@@ -61,6 +61,21 @@ def test_a_statement_below_a_long_paste_is_the_users(
     assert SAID in record.evidence[QUOTATION if is_noted else PROMPT]
 
 
+def test_a_forgotten_turn_returns_in_no_candidate_and_no_note(client: SimulatedClient) -> None:
+    client.writes_entries = False
+    client.prompt(SAID)
+    client.say("user", SAID)
+    client.fire("PreCompact", trigger="auto")
+    assert client.command("forget", "episode:00000001", "--yes").returncode == 0
+
+    client.stop()
+    client.stop(f'Noted rule: The server runs elsewhere. From: "{SAID[:35]}"')
+
+    (record,) = client.records("1")
+    assert (record.type, record.trust) == ("constraint", "assistant")
+    assert SAID not in str(record)
+
+
 def test_a_prompt_without_a_statement_leaves_no_candidate(client: SimulatedClient) -> None:
     hear(client, "Please add a test for the empty cart.")
     hear(client, "Should we use PostgreSQL for the analytics DB?")

@@ -232,6 +232,18 @@ def test_superseded_or_forgotten_records_are_not_restored(client: SimulatedClien
     assert "MongoDB" not in restored
 
 
+def test_a_forgotten_turn_is_not_restored(client: SimulatedClient) -> None:
+    client.say("user", TASK)
+    client.say("assistant", "Started.")
+    client.stop()
+    assert client.command("forget", "episode:00000001", "--yes").returncode == 0
+
+    restored = compacted(client)
+
+    assert "Started." in restored
+    assert TASK not in restored
+
+
 def test_a_transcript_of_failed_tool_calls_yields_no_todo_items_and_no_files() -> None:
     turns = read_on(str(EVENTS / "transcript.jsonl")).turns
 

@@ -73,6 +73,9 @@ def forget(c: Connection, payload: Payload, by: Provenance) -> Result:
     for uuid in dict.fromkeys(payload.get("turns") or ()):
         row = c.execute("SELECT domain FROM episodes WHERE uuid = ?", (uuid,)).fetchone()
         if only is None or row is None or row[0] in only:
+            said = "SELECT session, text FROM episodes WHERE uuid = ?"
+            prompt = f"(session, trim(text, char(32, 9, 10, 13))) IN ({said})"
+            c.execute(f"DELETE FROM prompts WHERE {prompt}", (uuid,))
             result["deleted"] += c.execute("DELETE FROM episodes WHERE uuid = ?", (uuid,)).rowcount
             # Without a tombstone, a second reading of the transcript would add the turn again.
             tombstones.put(c, tombstones.of_turn(uuid), 0, by.at)
