@@ -126,7 +126,7 @@ def _step(
 
         client = client_of(str(before[CLIENT]))
     reading = (read or reader_of(client))(path, offset, mark, max_bytes, max_said=max_chars)
-    keep = keeper(memory)
+    keep = keeper(memory, are_new=True)
     turns, entries = (list(filter(None, map(keep, s))) for s in (reading.turns, reading.prompts))
     reading = reading._replace(turns=turns, prompts=tuple(entries))
     notes = before | {"mark": reading.mark} if reading.mark else dict(before)
@@ -160,21 +160,18 @@ def _step(
     return moved, sum(len(turn.text) for turn in reading.turns), reading.more
 
 
-def keeper(memory: Memory) -> transcript.Keep:
+def keeper(memory: Memory, *, are_new: bool = False) -> transcript.Keep:
     """Return a function that drops turns said while capture was off, and omits what was purged."""
     off, db = switches.off_times(switches.WRITE, *memory.switched_by), memory.session_database()
-    joined = "episodes_fts AS t JOIN episodes AS e ON e.id = t.rowid"
-    marked = f"{joined} WHERE episodes_fts MATCH 'erased' AND instr(e.text, ?)"
-    erased = dict(db.rows(f"SELECT e.uuid, e.text FROM {marked}", (ERASED,)))
-    buried = "SELECT substr(id, 6) FROM tombstones WHERE id GLOB 'turn:*'"
-    gone = {id_ for (id_,) in db.rows(buried)}
+    erased = "SELECT text FROM episodes WHERE uuid = ? AND instr(text, ?)"
+    gone = {r[0] for r in db.rows("SELECT substr(id, 6) FROM tombstones WHERE id GLOB 'turn:*'")}
 
     def kept(turn: Turn) -> Turn | None:
-        text = erased.get(turn.uuid, "" if turn.uuid in gone else turn.text)
+        stored = None if are_new and turn.uuid not in gone else db.row(erased, (turn.uuid, ERASED))
+        text = stored[0] if stored else "" if turn.uuid in gone else turn.text
         tools = tuple(tool for tool in turn.tools if tool.id not in gone)
         results = tuple(result for result in turn.results if result.tool_use_id not in gone)
-        turn = turn._replace(text=text, tools=tools, results=results)
-        return None if turn.is_in(off) else turn
+        return None if turn.is_in(off) else turn._replace(text=text, tools=tools, results=results)
 
     return kept
 
