@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from memory_fabric.clients.transcript import ToolResult, ToolUse, Turn, read_on
 from memory_fabric.hooks.session.checkpoint import (
     CHANGING_TOOLS,
@@ -14,6 +16,7 @@ from memory_fabric.hooks.session.checkpoint import (
     touched_files,
 )
 from memory_fabric.models import Provenance, Record
+from memory_fabric.store import files
 from simulated_client import SimulatedClient
 
 EVENTS = Path(__file__).resolve().parents[2] / "events"
@@ -345,3 +348,26 @@ def test_a_purge_takes_only_the_tool_calls_with_its_words_from_later_compactions
 
     assert "Files changed in this session, the last first: importer.py" in restored
     assert "walrus" not in restored
+
+
+def test_a_purge_marks_a_turn_although_the_transcript_grows_meanwhile(
+    client: SimulatedClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.say("user", TASK)
+    client.say("assistant", "Started.")
+    client.stop()
+    client.say("user", "The gateway is called walrus.")
+    open_regular = files.open_regular
+
+    def opened_while_written(path: str, *more: Any) -> Any:
+        if path == str(client.transcript):
+            client.say("assistant", "Still working.")
+        return open_regular(path, *more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(files, "open_regular", opened_while_written)
+        assert client.command("forget", "--purge", "walrus", "--yes").returncode == 0
+    client.stop()
+
+    stored = [path for path in client.fabric_home.rglob("*") if path.is_file()]
+    assert not any(b"walrus" in path.read_bytes() for path in stored)

@@ -21,7 +21,6 @@ from memory_fabric.hooks.session import turn_notes
 from memory_fabric.models import CLIENT, ERASED, Json
 from memory_fabric.recall.request_context import RequestContext
 from memory_fabric.redaction.redact import without_secrets
-from memory_fabric.store import files
 from memory_fabric.store.conversations import prompts, sessions, worth
 from memory_fabric.store.database import Database
 from memory_fabric.store.home import log, switches
@@ -183,8 +182,8 @@ def mark_purged(
     from memory_fabric.clients.table import client_of  # imported late: only for purges
 
     read = reader_of(client_of(sessions.load_notes(db, session).get(CLIENT, CLAUDE_CODE.key)))
-    size, said = files.size_of(path), list[tuple[str, str]]()
-    for turn in read(path, start, "", size, max_said=size).turns:
+    most, said = 1 << 40, list[tuple[str, str]]()  # a limit would leave the last turn out
+    for turn in read(path, start, "", most, max_said=most).turns:
         said += [(turn.uuid, turn.text), *((t.id, json.dumps(t.input)) for t in turn.tools)]
         said += [(result.tool_use_id, result.text) for result in turn.results]
     with db.transaction() as c:
