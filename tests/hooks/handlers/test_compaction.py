@@ -350,6 +350,24 @@ def test_a_purge_takes_only_the_tool_calls_with_its_words_from_later_compactions
     assert "walrus" not in restored
 
 
+def test_a_purge_asked_for_in_a_session_finds_more_than_its_own_request(
+    client: SimulatedClient,
+) -> None:
+    assert client.command("remember", "The walrus guards the gateway").returncode == 0
+    client.say("user", TASK)
+    client.stop()
+    for number, words in enumerate(("gateway walrus", "gatewya walrus")):
+        request = f'memory-fabric forget --purge "{words}"'
+        client.say("assistant", call("Bash", f"t{number}", command=request))
+
+    found = client.command("forget", "--purge", "gateway walrus")
+    mistyped = client.command("forget", "--purge", "gatewya walrus", "--yes")
+
+    assert "The walrus guards the gateway" in found.stdout
+    assert mistyped.returncode == 3
+    assert "nowhere in this memory" in mistyped.stderr
+
+
 def test_a_purge_marks_a_turn_although_the_transcript_grows_meanwhile(
     client: SimulatedClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:

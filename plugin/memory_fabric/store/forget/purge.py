@@ -35,6 +35,7 @@ from memory_fabric.text import first_of, one_line
 from memory_fabric.text import words as text_words
 
 LOCK, LOCK_S = "purging.lock", 5.0
+Place = tuple[Database, str, str, int]  # (database, session, transcript, first byte to read)
 # Shorter texts occur in too many memories that are to be kept.
 MIN_WORDS_CHARS = 6
 # SQL: the number of memories that mention an entity by name, except its own observations.
@@ -85,23 +86,26 @@ def find(
     sought = plan.target_of(planned).sought
     with purge_steps.opened(memory, where) as databases:
         is_held = any(purge_rows.bytes_held(database, sought) for _, database in databases)
-    is_held = is_held or any(transcripts_with(memory, found))
     paths = filter(purge_files.is_of_memories, purge_steps.own_files(memory, where))
-    if is_held or any(purge_files.is_in_file(path, sought) for path in paths):
+    is_held = is_held or any(purge_files.is_in_file(path, sought) for path in paths)
+    # The transcript of a session that asks for this purge contains the request itself.
+    if is_held or any(transcripts_with(memory, found, b"--purge")):
         return found
     return replace(_with_separate_words(memory, text), everywhere=everywhere)
 
 
-def transcripts_with(memory: Memory, found: Found) -> Iterator[tuple[Database, str, str, int]]:
-    """Yield the places of purged words in transcripts: (database, session, path, first byte)."""
+def transcripts_with(memory: Memory, found: Found, but: bytes = b"\0") -> Iterator[Place]:
+    """Yield the places of purged words in transcripts, except in lines that contain `but`."""
     planned, every = plan.purge_plan(memory, found), "SELECT id, transcript, offset FROM sessions"
     sought = plan.target_of(planned).sought
     where = file_locations.locations(memory, everywhere=planned["everywhere"])
     with purge_steps.opened(memory, where) as databases:
         for database, row in ((d, row) for _, d in databases for row in d.rows(every)):
-            with suppress(OSError, ValueError):  # events cannot read it either
+            # On an error, events cannot read it either.
+            with suppress(OSError, ValueError), files.open_regular(row[1]) as stream:
                 start = min(row[2], sessions.end_of(row[1]))  # no event reads what is before it
-                if purge_files.is_in_file(row[1], sought, start):
+                stream.seek(start)
+                if any(sought.is_in(line) for line in stream if but not in line):
                     yield database, row[0], row[1], start
 
 

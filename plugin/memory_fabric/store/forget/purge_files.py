@@ -139,11 +139,10 @@ def is_in_user_text(path: str, sought: Sought) -> bool:
     return sought.is_in(contents.replace(block, b" ") if block else contents)
 
 
-def is_in_file(path: str, sought: Sought, start: int = 0) -> bool:
-    """Return True if the file exists and its bytes from `start` have the text. Raises OSError."""
+def is_in_file(path: str, sought: Sought) -> bool:
+    """Return True if the file exists and its bytes contain the text. Raises OSError."""
     try:
         with files.open_regular(path) as stream:
-            stream.seek(start)
             return sought.is_in(stream.read())
     except FileNotFoundError:
         return False
