@@ -61,10 +61,13 @@ def test_a_statement_below_a_long_paste_is_the_users(
     assert SAID in record.evidence[QUOTATION if is_noted else PROMPT]
 
 
-def test_a_forgotten_turn_returns_in_no_candidate_and_no_note(client: SimulatedClient) -> None:
+@pytest.mark.parametrize("pasted", ["", "\n12:00:01 INFO the worker has finished" * 900])
+def test_a_forgotten_turn_returns_in_no_candidate_and_no_note(
+    client: SimulatedClient, pasted: str
+) -> None:
     client.writes_entries = False
-    client.prompt(SAID)
-    client.say("user", SAID)
+    client.prompt(SAID + pasted)
+    client.say("user", SAID + pasted)
     client.fire("PreCompact", trigger="auto")
     assert client.command("forget", "episode:00000001", "--yes").returncode == 0
 

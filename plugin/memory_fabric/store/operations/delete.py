@@ -73,9 +73,11 @@ def forget(c: Connection, payload: Payload, by: Provenance) -> Result:
     for uuid in dict.fromkeys(payload.get("turns") or ()):
         row = c.execute("SELECT domain FROM episodes WHERE uuid = ?", (uuid,)).fetchone()
         if only is None or row is None or row[0] in only:
-            said = "SELECT session, text FROM episodes WHERE uuid = ?"
-            prompt = f"(session, trim(text, char(32, 9, 10, 13))) IN ({said})"
-            c.execute(f"DELETE FROM prompts WHERE {prompt}", (uuid,))
+            said = "trim(prompts.text, char(32, 9, 10, 13))"
+            is_cut = f"length(e.text) > 8192 AND instr({said}, rtrim(e.text, '…')) = 1"
+            turn = "SELECT 1 FROM episodes AS e WHERE e.uuid = ? AND e.session = prompts.session"
+            its = f"EXISTS ({turn} AND (e.text = {said} OR {is_cut}))"
+            c.execute(f"DELETE FROM prompts WHERE {its}", (uuid,))
             result["deleted"] += c.execute("DELETE FROM episodes WHERE uuid = ?", (uuid,)).rowcount
             # Without a tombstone, a second reading of the transcript would add the turn again.
             tombstones.put(c, tombstones.of_turn(uuid), 0, by.at)
@@ -86,8 +88,7 @@ def forget(c: Connection, payload: Payload, by: Provenance) -> Result:
     buried = [tombstones.of_observation(*pair) for pair in texts]
     for name in names:
         for entity in rows.entities(c, "e.name = ?", (name,)) or [{"aliases": ()}]:
-            called = (name, *(pair[1] for pair in entity["aliases"]))
-            buried += map(tombstones.of_entity, called)
+            buried += map(tombstones.of_entity, (name, *(pair[1] for pair in entity["aliases"])))
         for row in rows.observations(c, "e.name = ?", (name,)):
             buried.append(tombstones.of_observation(name, row["text"]))
     if only is not None:  # a tombstone has no domain, so it would apply to other domains, too
