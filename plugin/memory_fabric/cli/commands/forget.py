@@ -146,8 +146,7 @@ def _purging(quiet: bool) -> Iterator[Progress | None]:
 
 def _resume(memory: Memory, text: str, as_json: bool) -> bool:
     """Complete an interrupted purge, if any; return True if that purge had the same `text`."""
-    request = purging.pending(memory.settings.home)
-    if not request:
+    if not (request := purging.pending(memory.settings.home)):
         return False
     with _purging(as_json) as tell:
         purged = purging.resume(memory, environment.provenance(), tell)

@@ -228,12 +228,14 @@ def count_sessions(db: Database, most: int) -> int:
 
 def answer_to(db: Database, turn: str) -> str:
     """Return the last answer to the request with this id, before the next request; '' if none."""
-    later = "u.session = t.session AND u.role = 'user' AND u.id > t.id"
-    next_id = f"coalesce((SELECT min(u.id) FROM episodes AS u WHERE {later}), a.id + 1)"
-    of_both = "a.session = t.session AND a.domain = t.domain AND a.role = 'assistant'"
-    answers = f"episodes AS t JOIN episodes AS a ON {of_both} AND a.id > t.id"
-    last = f"WHERE t.uuid = ? AND a.id < {next_id} ORDER BY a.id DESC LIMIT 1"
-    row = db.row(f"SELECT a.text FROM {answers} {last}", (turn,))
+    row = db.row(
+        "SELECT a.text FROM episodes AS t JOIN episodes AS a ON a.session = t.session "
+        "AND a.domain = t.domain AND a.role = 'assistant' AND a.id > t.id "
+        "WHERE t.uuid = ? AND a.id < coalesce((SELECT min(u.id) FROM episodes AS u "
+        "WHERE u.session = t.session AND u.role = 'user' AND u.id > t.id), a.id + 1) "
+        "ORDER BY a.id DESC LIMIT 1",
+        (turn,),
+    )
     return str(row[0]) if row else ""
 
 
