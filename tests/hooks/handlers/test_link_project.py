@@ -91,7 +91,9 @@ def test_git_init_above_folders_with_memory_is_reported_once_with_the_command_th
     clones: Clones,
 ) -> None:
     above = clones.first.parent / "work"
-    one, other = above / "one", above / "other"
+    one, other, empty = above / "one", above / "other", above / "empty"
+    empty.mkdir(parents=True)
+    clones.at(empty).fire("SessionStart", "empty", source="startup")
     for folder, text in ((one, HERE), (other, THERE)):
         folder.mkdir(parents=True)
         clones.says(folder, text)
@@ -117,6 +119,20 @@ def test_git_init_above_folders_with_memory_is_reported_once_with_the_command_th
     clones.types("undo")
 
     assert clones.whats(one) == set()
+
+
+def test_git_init_above_a_folder_where_nothing_was_remembered_asks_nothing(
+    clones: Clones,
+) -> None:
+    above = clones.first.parent / "work"
+    (above / "one").mkdir(parents=True)
+    clones.at(above / "one").fire("SessionStart", "one", source="startup")
+    (above / ".git").mkdir()
+
+    clones.at(above)
+
+    assert "link" not in clones.notice("new")
+    assert "link one" not in clones.client.command("status").stdout
 
 
 def test_only_an_attended_session_may_link_a_clone(clones: Clones) -> None:

@@ -47,8 +47,7 @@ def update(memory: BaseMemory) -> int:
         return 0
     fields = "f.record, coalesce(r.what, ''), coalesce(r.why, ''), coalesce(r.body, '{}')"
     joined = "files_due AS f LEFT JOIN records AS r ON r.id = f.record"
-    due = database.rows(f"SELECT {fields} FROM {joined} LIMIT ?", (MAX_RECORDS,))
-    if not due:
+    if not (due := database.rows(f"SELECT {fields} FROM {joined} LIMIT ?", (MAX_RECORDS,))):
         return 0
     root, folder = _folders(memory)
     limit, records, read_bytes = deadline.current(), [], 0
@@ -128,8 +127,7 @@ def states_of(texts: Iterable[str], root: str, folder: str = "") -> list[FileSta
     states: dict[str, FileState] = {}
     for path in paths_in(texts):
         for base in dict.fromkeys((root, folder or root)):
-            state = _state(root, os.path.join(base, path))
-            if state is not None:
+            if (state := _state(root, os.path.join(base, path))) is not None:
                 states.setdefault(state.path, state)
                 break
         if len(states) >= MAX_FILES:

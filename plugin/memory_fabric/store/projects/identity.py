@@ -223,8 +223,7 @@ def commit_at(folder: str) -> str:
         if ".." in ref or not ref.startswith("refs/"):
             return ""
         stated = (git_text(os.path.join(at, ref)).strip() for at in (own, common))
-        commit = next(filter(None, stated), "")
-        if not commit:
+        if not (commit := next(filter(None, stated), "")):
             packed = git_text(os.path.join(common, "packed-refs"), MAX_REFS_BYTES).splitlines()
             commit = next((line.split()[0] for line in packed if line.endswith(f" {ref}")), "")
     is_commit = len(commit) in (40, 64) and all(c in "0123456789abcdef" for c in commit)

@@ -16,7 +16,7 @@ from memory_fabric.errors import BadInput, NotFound, StoreUnavailable
 from memory_fabric.ids import is_project_id
 from memory_fabric.models import OTHERS, Identity, Progress, Provenance, Registry
 from memory_fabric.store import files, records
-from memory_fabric.store.database import Database, open_database, open_to_look
+from memory_fabric.store.database import Database, open_database
 from memory_fabric.store.history import changes
 from memory_fabric.store.history import undo as undoing
 from memory_fabric.store.home import launch_marks
@@ -252,15 +252,7 @@ def _named(home: str, registry: Registry, wanted: str) -> str:
 def _known_project(home: str, registry: Registry, id_: str, name: str = "") -> KnownProject:
     keys = tuple(key for key, owner in registry.keys.items() if owner == id_)
     folders = tuple(registry_file.folders_in(keys))
-    path = _database(home, id_)
-    counts: tuple[int | None, int | None] = (0, 0)
-    try:
-        if database := open_to_look(path, "project"):
-            with closing(database):
-                query = "SELECT (SELECT count(*) FROM records), (SELECT count(*) FROM entities)"
-                [counts] = database.rows(query)
-    except StoreUnavailable:
-        counts = None, None
+    path, counts = _database(home, id_), registry_file.counts_of(home, id_)
     stated = str(registry_file.read_card(home, id_).get("name") or name or id_)
     size = sum(files.size_of(path + ending) for ending in ("", "-wal"))
     is_asked = any(key in registry.asked for key in keys)

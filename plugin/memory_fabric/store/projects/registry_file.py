@@ -11,9 +11,11 @@ gets a separate project, and the user is asked whether both are one (docs/decisi
 import os
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import closing
 from itertools import count
 from typing import Any
 
+from memory_fabric.errors import StoreUnavailable
 from memory_fabric.ids import checksum, is_project_id
 from memory_fabric.models import DAMAGED, LOST, SOUND, Identity, Project, Registry, Trust
 from memory_fabric.store import files
@@ -169,8 +171,8 @@ def _with_keys(home: str, registry: Registry, folder: Identity, trust: Trust) ->
             owners = {*registry.keys.values()}
             id_ = new_id(folder.own[0] if is_asked else folder.keys[0], folder.name, owners)
     new = {key: id_ for key in folder.keys if key not in registry.keys}
-    if folder.own[-1] in new and any(registry.keys[k] != id_ for k in inside(registry, folder)):
-        is_asked = True
+    if folder.own[-1] in new:
+        is_asked |= any(registry.keys[k] != id_ for k in inside(registry, folder, home))
     if is_asked:
         settled, asked = {*registry.settled, *folder.own}, {*registry.asked, folder.own[0]}
         registry = registry._replace(settled=tuple(sorted(settled)), asked=tuple(sorted(asked)))
@@ -179,10 +181,28 @@ def _with_keys(home: str, registry: Registry, folder: Identity, trust: Trust) ->
     return registry._replace(keys={**registry.keys, **new}) if new else registry
 
 
-def inside(registry: Registry, folder: Identity) -> list[str]:
-    """Return the keys of projects' folders that `.git` has made parts of this folder since then."""
+def inside(registry: Registry, folder: Identity, home: str = "") -> list[str]:
+    """Return the keys of projects' folders that `.git` has made parts of this folder since then;
+    with `home`, only of projects that remember something.
+    """
     below = [key for key in registry.keys if key.startswith(f"folder:{folder.root}{os.sep}")]
-    return [key for key in below if identity.worktree_of(folder_in(key)) == folder.root]
+    parts = [key for key in below if identity.worktree_of(folder_in(key)) == folder.root]
+    return [key for key in parts if not home or counts_of(home, registry.keys[key]) != (0, 0)]
+
+
+def counts_of(home: str, id_: str) -> tuple[int | None, int | None]:
+    """Return the counts of a project's records and entities; None if they are unreadable."""
+    from memory_fabric.store.database import open_to_look  # imported late: rarely needed
+
+    try:
+        if database := open_to_look(os.path.join(folder_of(home, id_), "graph.db"), "project"):
+            with closing(database):
+                query = "SELECT (SELECT count(*) FROM records), (SELECT count(*) FROM entities)"
+                [counts] = database.rows(query)
+                return counts[0], counts[1]
+    except StoreUnavailable:
+        return None, None
+    return 0, 0
 
 
 def _write(home: str, former: Registry, now: Registry, folder: Identity) -> None:
@@ -208,9 +228,8 @@ def _write(home: str, former: Registry, now: Registry, folder: Identity) -> None
     if {*now.asked} - {*former.asked}:
         text = question(home, now, folder)
     elif missing:
-        text = (
-            f"This folder was {folder_in(missing[0])}: it is still that project, with its memory."
-        )
+        was = folder_in(missing[0])
+        text = f"This folder was {was}: it is still that project, with its memory."
     if text:
         from memory_fabric.store.home import log  # imported late: only for a notice
 
@@ -259,10 +278,11 @@ def _set_aside(home: str, path: str, registry: Registry) -> None:
 
 def question(home: str, registry: Registry, folder: Identity) -> str:
     """Return the question about a folder that claims another project; '' if it claims none."""
-    other_id = next(iter(claimed(registry, folder)), "")
+    parts = inside(registry, folder, home)
+    empty = {registry.keys[key] for key in inside(registry, folder) if key not in parts}
+    other_id = next((id_ for id_ in claimed(registry, folder) if id_ not in empty), "")
     if not other_id:
         return ""
-    parts = inside(registry, folder)
     claims = (*folder.claims, folder.pointer, *parts)
     key = next((k for k in claims if registry.keys.get(k) == other_id), other_id)
     kind, _, stated = key.partition(":")
