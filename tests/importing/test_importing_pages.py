@@ -17,7 +17,7 @@ from importing.pages import USER, brought, content, edit, exported, opened, put,
 from memory_fabric.errors import BadInput
 from memory_fabric.importing import page, page_restore
 from memory_fabric.importing.page import Item
-from memory_fabric.models import HAS_OTHERS, RECORD_TYPES, Entity, Record, Relation
+from memory_fabric.models import HAS_OTHERS, IMPORTED, RECORD_TYPES, Entity, Record, Relation
 from memory_fabric.store import records
 from memory_fabric.store.history import changes, undo
 from memory_fabric.store.memory import Memory
@@ -483,6 +483,37 @@ def test_memories_that_came_without_trust_get_it_if_the_user_calls_the_page_thei
         assert content(other)["project"][part] == content(memory)["project"][part]
     assert not again.records and len(again.left) > 0
     other.close()
+
+
+def test_a_memory_that_gets_trust_later_keeps_what_was_changed_since_its_import(
+    memory: Memory, tmp_path: Path
+) -> None:
+    memory.remember(Record("note", "The cache is Redis", confidence=0.9), USER)
+    (path, *_) = exported(memory, tmp_path)
+    edit(path, lambda text: text.replace("## Rules\n", "## Rules\n\n- Name things\n"))
+    other = opened(tmp_path, "other")
+    brought(other, path)
+    chosen = "what IN ('The cache is Redis', 'Name things')"
+    for record in other.find_records(chosen, (), 9):
+        changed = record._replace(pinned=True, domain="storage")
+        put = {"record": records.as_object(changed), "seen_in": []}
+        other.write_now("put_record", put, USER, store="project")
+
+    brought(other, path, mine=True)
+
+    kept = [(r.trust, r.pinned, r.domain) for r in other.find_records(chosen, (), 9)]
+    assert kept == [("user", True, "storage")] * 2
+    other.close()
+
+
+def test_a_page_that_states_an_unconfirmed_import_gives_it_no_trust_and_does_not_store_it_again(
+    memory: Memory, tmp_path: Path
+) -> None:
+    claude = Record("note", "The cache is Redis", confidence=0.9, evidence={IMPORTED: "Claude"})
+    memory.remember(claude, USER._replace(source="import", trust="tool"))
+    (path, *_) = exported(memory, tmp_path)
+
+    assert page_restore.plan(memory, str(path), mine=True).records == ()
 
 
 def test_an_item_that_another_added_to_a_page_is_untrusted_and_names_the_page(

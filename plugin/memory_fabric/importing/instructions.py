@@ -369,8 +369,7 @@ def _compared(
     by_form = {same_form(record.what): record for record in (*by_id.values(), *others)}
     kept, new = {}, []
     for record in stated:
-        same = by_form.get(same_form(record.what)) or by_id.get(record.id)
-        if same is not None:
+        if (same := by_form.get(same_form(record.what)) or by_id.get(record.id)) is not None:
             kept[same.id] = same
         elif not is_forgotten(database.connection, record):
             new.append(record)

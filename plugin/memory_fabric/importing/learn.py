@@ -142,8 +142,7 @@ class Reading:
     def _memory(self, folder: str, is_attended: bool, client: str) -> Memory:
         """Return the memory of a folder's project, with the settings of a session there."""
         key = (folder, is_attended, client)
-        memory = self._memories.pop(key, None)
-        if memory is None:
+        if (memory := self._memories.pop(key, None)) is None:
             entrypoint = "" if is_attended else SDK
             settings = self._settings._replace(attended=is_attended, entrypoint=entrypoint)
             settings = settings._replace(project_dir=folder, session="", client=client_of(client))
@@ -253,13 +252,11 @@ def condense(memory: Memory, budget: int, before: str = "") -> Condensed:
             # Redact stored text again, because redaction rules may be newer. Only shown lines are
             # redacted, because redaction takes most of the time.
             redact = str if is_full else without_secrets
-            lines = _lines_of(database, session, began_at, redact)
-            if not lines:
+            if not (lines := _lines_of(database, session, began_at, redact)):
                 continue
             size = sum(len(line) + 1 for line in lines)
             total, number = total + size, number + 1
-            is_full = is_full or (count > 0 and spent + size > limit)
-            if not is_full:
+            if not (is_full := is_full or (count > 0 and spent + size > limit)):
                 sizes = accumulate(len(line) + 1 for line in lines)
                 first = [line for line, end in zip(lines, sizes, strict=True) if end <= limit]
                 lines_shown += first or [cut(lines[0], max(1, limit))]

@@ -198,8 +198,9 @@ class _Comparison:
         """Accept the page's edit of a stored record, or count the reason and return False."""
         stored, seen = live
         is_same = (stored.what, stored.why) == (record.what, record.why)
-        if is_same and self._mine and models.is_unconfirmed_import(stored):
-            self._records[record.id] = (record, tuple(seen))
+        is_trusted = self._mine and not models.is_unconfirmed_import(record)
+        if is_same and is_trusted and models.is_unconfirmed_import(stored):
+            self._records[record.id] = (_trusted(stored, record), tuple(seen))
             self._counts["restored"] += 1
             return True
         if _sums(record) == sums or is_same:
@@ -292,7 +293,7 @@ class _Comparison:
             elif self._is_forgotten(record):
                 self._left.add(items.FORGOTTEN)
             else:
-                self._records[record.id] = (record, ("",))
+                self._records[record.id] = (_trusted(live[0], record) if live else record, ("",))
                 self._counts["added"] += 1
 
     def _live(self, id_: str) -> tuple[Record, list[str]] | None:
@@ -311,6 +312,14 @@ class _Comparison:
             entity = rows.entity_id(c, row["entity"])
             return bool(entity and rows.text_id(c, entity, row["text"], row["domain"]))
         return bool(rows.relation_of(c, row))
+
+
+def _trusted(stored: Record, record: Record) -> Record:
+    """Return a stored record, as it was changed since its import, with the page's trust."""
+    since = {name: value for name, value in stored.evidence.items() if name != IMPORTED}
+    trusted = stored._replace(trust=record.trust, source=record.source)
+    evidence = {**since, **record.evidence}
+    return trusted._replace(pinned=stored.pinned or record.pinned, evidence=evidence)
 
 
 def _sums(item: Item | Record) -> list[str]:

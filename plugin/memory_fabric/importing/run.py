@@ -148,8 +148,7 @@ def store(
     """
     due = [[part for part in plan.parts if part.records or part.relations] for plan in plans]
     own = memory.settings.project_dir
-    folders = {part.folder or own: part.folder or own for parts in due for part in parts}
-    if folders:
+    if folders := {part.folder or own: part.folder or own for parts in due for part in parts}:
         run = runs.Run(batch, ids.timestamp(), folders, state="done")
         runs.save(memory.settings.home, run, FILE)
     results = []
@@ -224,8 +223,7 @@ def folders_by_name(settings: Settings, roots: dict[str, str]) -> dict[str, list
 
 def twins(memory: Memory, here: Here, plans: Sequence[Plan], roots: dict[str, str]) -> list[str]:
     """Return folders of other projects that have a name by which a source calls this project."""
-    stated = {name.casefold().split("/")[0] for plan in plans for name in plan.names}
-    if not stated:
+    if not (stated := {name.casefold().split("/")[0] for plan in plans for name in plan.names}):
         return []
     places = _places(memory.settings, roots, without=memory.project.id if memory.project else "")
     same = (root for root, names in places.items() if names & stated)

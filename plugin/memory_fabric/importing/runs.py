@@ -61,8 +61,7 @@ def unfinished(home: str) -> Run | None:
 
 def begin(home: str) -> Run:
     """Return the interrupted run, which is to be continued, or otherwise a new run."""
-    run = unfinished(home)
-    if run is None:
+    if (run := unfinished(home)) is None:
         run = Run(f"learn-{ids.new_id()[-12:]}", ids.timestamp(), {})
         save(home, run)
     return run

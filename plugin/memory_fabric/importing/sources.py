@@ -161,8 +161,7 @@ def _item_of_row(table: str, row: Row, left: Left) -> Item | None:
         narrative = _text(row["narrative"]) or _text(row["text"])
         parts = filter(None, [title, "" if subtitle == title else subtitle, *_list(row["facts"])])
         ended = " ".join(part if part.endswith(ENDS) else f"{part}." for part in parts)
-        statement = ended or narrative
-        if not statement:
+        if not (statement := ended or narrative):
             left.add(items.EMPTY)
             return None
         concepts = ", ".join(filter(None, _list(row["concepts"])))
@@ -237,8 +236,7 @@ def read_mem0(path: str, here: Here, left: Left) -> Iterator[Item]:
         problem = f"{path} is JSON without memories of mem0."
         raise unusable(problem, "docs/import.md lists the forms.")
     for memory in memories:
-        text = _memory_text(memory)
-        if text is None:
+        if (text := _memory_text(memory)) is None:
             left.add(items.UNREADABLE, str(memory))
         elif not text.strip():
             left.add(items.EMPTY)

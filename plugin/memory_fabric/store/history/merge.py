@@ -43,8 +43,7 @@ def plan(memory: Memory, into: str, names: Sequence[str]) -> Plan:
     target, database = _find_entity(memory, into)
     parts = []
     for name in dict.fromkeys(names):
-        part = _part(database, name)
-        if part is None:
+        if (part := _part(database, name)) is None:
             elsewhere, _ = _find_entity(memory, name)
             if elsewhere.name == target.name:
                 problem = f"{name!r} is {target.name!r} already."

@@ -78,8 +78,7 @@ def undo(memory: Memory, chosen: Sequence[Change], provenance: Provenance) -> li
     # The undo of a batch gets a batch id of its own, so that this undo can be undone as a whole.
     batch = {"batch": ids.new_id()} if any(c.payload.get("batch") for c in chosen) else {}
     for change in chosen:
-        because = prospect(change)
-        if not because:
+        if not (because := prospect(change)):
             payload = {"operation": change.id, "steps": list(change.inverse), **batch}
             # The undo gets the domain of the change, so that it is visible in that domain.
             by = provenance._replace(domain=change.by.get("domain") or provenance.domain)
