@@ -46,6 +46,18 @@ def test_a_note_replaces_by_its_id_a_decision_from_when_the_clock_was_ahead(
     assert old.superseded_by != "" and old.valid_to == old.valid_from
 
 
+def test_a_note_that_may_not_replace_what_it_names_by_id_keeps_its_own_time(
+    client: SimulatedClient,
+) -> None:
+    told(client, Record("decision", OLD, confidence=0.9, valid_from="2099-01-01T00:00:00.000Z"))
+    (old,) = client.records()
+
+    client.note("decision", NEW, quotation="", instead_of=old.id[-8:])
+
+    (new,) = client.records(f"id <> '{old.id}'")
+    assert new.valid_from < old.valid_from
+
+
 def test_an_older_note_that_names_a_newer_decision_in_words_does_not_replace_it(
     client: SimulatedClient,
 ) -> None:

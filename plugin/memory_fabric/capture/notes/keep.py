@@ -149,8 +149,8 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
     targets = [old for old in meant_records if old.status == "active" and old not in taken]
     targets = [old for old in targets if not said.precedes(old)]
     past = said.at if said.is_past else ""
-    record = after(record, targets) if replaced.id_in(note.instead_of) and not past else record
-    new = record._replace(trust=by.trust, session=by.session, created_at=past or ids.timestamp())
+    dated = after(record, targets) if replaced.id_in(note.instead_of) and not past else record
+    new = dated._replace(trust=by.trust, session=by.session, created_at=past or ids.timestamp())
     new = new._replace(domain=by.domain if new.domain == "general" else new.domain)
     # A turn may be read twice: skip a note that was removed again after the first reading.
     key = remembering.key_sum(new)
@@ -159,6 +159,7 @@ def _keep(memory: Memory, note: Note, said: Said, by: Provenance) -> Kept | None
     reasons = [(old, replaced.refusal(memory, new, quoted, old)) for old in targets]
     closing = [old for old, reason in reasons if not reason]
     against = [old for old, reason in reasons if reason]
+    record = dated if closing else record
     contrary = [old for old in contradicting(memory, record) if old not in [*named, *taken]]
     # Close contradictory records of the note's own session, because the note corrects them.
     own = [old for old in contrary if old.session == by.session and not said.precedes(old)]
