@@ -106,8 +106,7 @@ def check_envelope(params: Mapping[str, Any]) -> None:
         text = "params._meta must be an object carrying the required "
         text += f"{VERSION_KEY!r} and {CAPABILITIES_KEY!r} envelope keys"
         raise Fault(INVALID_PARAMS, text)
-    missing = [key for key in (VERSION_KEY, CAPABILITIES_KEY) if key not in meta]
-    if missing:
+    if missing := [key for key in (VERSION_KEY, CAPABILITIES_KEY) if key not in meta]:
         lacks = f"params._meta is missing the required envelope key(s): {', '.join(missing)}"
         raise Fault(INVALID_PARAMS, lacks)
     version = meta[VERSION_KEY]

@@ -84,8 +84,7 @@ class Session:
             protocol.check_envelope(params)
         elif enveloped and not greets:
             raise Fault(jsonrpc.INVALID_REQUEST, protocol.NO_ENVELOPES)
-        handler = (MODERN if self._modern else HANDSHAKE).get(method)
-        if handler is None:
+        if (handler := (MODERN if self._modern else HANDSHAKE).get(method)) is None:
             raise Fault(jsonrpc.METHOD_NOT_FOUND, "Method not found", method)
         if not (self._modern or self._greeted or method in ("initialize", "ping")):
             raise protocol.invalid("initialize comes first")
@@ -100,8 +99,7 @@ class Session:
         from memory_fabric.servers.mcp import tools  # imported after the handshake
 
         name, arguments = request.params["name"], request.params.get("arguments", {})
-        wrong = tools.complaint(name, arguments)
-        if wrong is not None:
+        if (wrong := tools.complaint(name, arguments)) is not None:
             self._settle(request, self._result(request, wire(wrong)))
             return
         meta = request.params.get("_meta")
@@ -167,8 +165,7 @@ class Session:
 
         def begun() -> None:
             with self._settled:
-                is_open = request in self._open
-                if is_open:
+                if is_open := request in self._open:
                     self._listening[request] = hears
             if is_open:
                 meta = {protocol.SUBSCRIPTION_KEY: request.id}

@@ -107,8 +107,7 @@ def merge(c: Connection, payload: Payload, by: Provenance) -> Result:
 
 
 def _existing(c: Connection, name: str) -> int:
-    id_ = rows.entity_id(c, name)
-    if id_ is None:
+    if (id_ := rows.entity_id(c, name)) is None:
         problem = f"There is no entity {name[:100]!r}."
         raise NotFound(name, problem, remedy="memory-fabric recall shows how names are spelt.")
     return id_

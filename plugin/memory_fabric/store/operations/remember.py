@@ -44,8 +44,7 @@ def remember(c: Connection, payload: Payload, by: Provenance) -> Result:
     new = records.from_object(payload["record"])
     # Delete the record if it was read from a shared journal, and so stored as another user's.
     c.execute("DELETE FROM records WHERE id = ? AND source = ?", (new.id, OTHERS))
-    repeated = _same(c, new)
-    if repeated is not None:
+    if (repeated := _same(c, new)) is not None:
         result, inverse = _repeated(c, new, *repeated, echo=payload.get("echo") is True)
     elif is_forgotten(c, new):
         return {"record": None, "repeated": False}, []
@@ -203,8 +202,7 @@ def _add_to_graph(c: Connection, record: Record) -> list[list[Any]]:
         return rows.add_entity(c, name, kind or rows.type_of_end(name), by, record.id)
 
     for entity in record.entities:
-        id_ = entity_for(entity.name, entity.type)
-        if id_ is None:
+        if (id_ := entity_for(entity.name, entity.type)) is None:
             continue
         is_new = rows.text_id(c, id_, text) is None
         if not (is_new and guard.refuse_text(rows.name_of(c, id_), text)):

@@ -321,8 +321,7 @@ class NewRows:
 def add_aliases(c: Connection, entity: int, pairs: Iterable[Sequence[str]]) -> list[list[str]]:
     """Add and index pairs (key, alias), except keys that are in use; return the added pairs."""
     free = "INSERT OR IGNORE INTO aliases VALUES (?, ?, ?)"
-    added = [list(pair) for pair in pairs if c.execute(free, (*pair, entity)).rowcount > 0]
-    if added:
+    if added := [list(pair) for pair in pairs if c.execute(free, (*pair, entity)).rowcount > 0]:
         _index_names(c, entity)
     return added
 

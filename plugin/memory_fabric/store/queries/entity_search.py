@@ -237,8 +237,7 @@ def _rows_with_part(db: Database, needle: str, by_parts: str, by_letters: str) -
     runs = (p[at : at + PART_CHARS] for p in parts for at in range(len(p) - PART_CHARS + 1))
     # Omit trigrams with NUL (FTS5 finds none) or a combining accent: texts may have a composed `é`.
     plain = (run for run in runs if not any(c == "\0" or "\u0300" <= c <= "\u036f" for c in run))
-    whole = list(dict.fromkeys(plain))
-    if not whole:
+    if not (whole := list(dict.fromkeys(plain))):
         return _in_portions(db, by_letters, json.dumps(_spellings(needle)), PORTION)
     step = max(1.0, (len(whole) - 1) / (MAX_PARTS - 1))
     spread = [whole[round(place * step)] for place in range(min(MAX_PARTS, len(whole)))]
