@@ -63,7 +63,7 @@ def without_secrets(text: str) -> str:
 
 
 def redact(text: str) -> str:
-    """Replace every secret with `[redacted: kind]` and remove colours then, else change nothing."""
+    """Replace every secret with `[redacted: kind]`; only then, remove the terminal's colours."""
     clean = bare = without_controls(text) if COLOUR in text else text
     for _ in range(MAX_PASSES):
         before, clean = clean, _redacted_once(clean)
